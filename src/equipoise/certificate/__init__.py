@@ -1,0 +1,15 @@
+"""The examiner: it knows no solver, and judges the point that is returned."""
+
+from equipoise.certificate.certify import Certificate, certify, examine
+from equipoise.certificate.infeasibility import Infeasibility, diagnose
+from equipoise.certificate.near import NearStationarity, near_stationarity
+
+__all__ = [
+    "Certificate",
+    "certify",
+    "examine",
+    "Infeasibility",
+    "diagnose",
+    "NearStationarity",
+    "near_stationarity",
+]

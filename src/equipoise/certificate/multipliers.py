@@ -1,0 +1,118 @@
+"""Multipliers for a point that comes with none.
+
+They minimise ``dist^2(-grad f_0 - J'lam, N_X(x)) + sum_i (lam_i f_i)^2`` over ``lam >= 0``: the best
+compromise of stationarity and complementarity. The distance is a convex function whose gradient is
+linear on pieces; on each piece the problem is a non-negative least-squares problem.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import nnls
+
+from equipoise._array import to_numpy
+from equipoise.problem import Point, Problem
+
+ALL_AT_ONCE = 32  # up to so many nearly active constraints, all their gradients are formed
+BATCH = 16  # beyond it, gradients are formed in batches, where they can lower the residual
+
+
+def fit_multipliers(problem: Problem, point: Point, near: float) -> np.ndarray:
+    """Return the best multipliers supported on the constraints with ``f_i(x) >= -near``."""
+    multipliers = np.zeros(problem.n_constraints)
+    candidates = 1 + np.flatnonzero(point.constraints >= -near)
+    if candidates.size == 0:
+        return multipliers
+    fit = _Fit(problem, point)
+    if candidates.size <= ALL_AT_ONCE:
+        chosen = candidates
+    else:
+        nearest = np.argsort(-point.values[candidates], kind="stable")[:BATCH]
+        chosen = candidates[nearest]
+    fit.add(chosen)
+    lam = fit.solve()
+    while chosen.size < candidates.size:
+        others = np.setdiff1d(candidates, chosen)
+        helpful = others[fit.prices(lam, others) > 1e-6 * max(1.0, fit.scale)]
+        if helpful.size == 0:
+            break
+        order = np.argsort(-fit.prices(lam, helpful), kind="stable")[:BATCH]
+        fit.add(helpful[order])
+        chosen = np.concatenate((chosen, helpful[order]))
+        lam = fit.solve()
+    multipliers[chosen - 1] = lam
+    return multipliers
+
+
+class _Fit:
+    """The least-squares problem over the constraints added so far."""
+
+    def __init__(self, problem: Problem, point: Point) -> None:
+        self.problem, self.point = problem, point
+        self.x = to_numpy(point.x)
+        self.target = -to_numpy(point.gradient(0))
+        self.scale = float(np.linalg.norm(self.target))
+        self.rows = np.empty((0, self.x.size))
+        self.values = np.empty(0)
+
+    def add(self, indices: np.ndarray) -> None:
+        """Form the gradients of these constraints."""
+        rows = [to_numpy(self.point.gradient(int(i))) for i in indices]
+        self.rows = np.vstack([self.rows, *rows])
+        self.values = np.concatenate((self.values, self.point.values[indices]))
+
+    def residual(self, lam: np.ndarray) -> np.ndarray:
+        """The part of ``-grad L`` outside the normal cone."""
+        return self.problem.domain.tangent(self.x, self.target - lam @ self.rows)
+
+    def loss(self, lam: np.ndarray) -> float:
+        residual = self.residual(lam)
+        return float(residual @ residual + (lam * self.values) @ (lam * self.values))
+
+    def solve(self) -> np.ndarray:
+        """Solve piece by piece; the loss is convex, so a piece that gains nothing ends it."""
+        lam = np.zeros(self.values.size)
+        loss = self.loss(lam)
+        for _ in range(50):
+            ahead = self._solve_piece(lam)
+            for shrink in 0.5 ** np.arange(12):
+                trial = lam + shrink * (ahead - lam)
+                trial_loss = self.loss(trial)
+                if trial_loss < loss:
+                    break
+            else:
+                break
+            gain, lam, loss = loss - trial_loss, trial, trial_loss
+            if gain <= 1e-15 * loss:
+                break
+        return lam
+
+    def _solve_piece(self, lam: np.ndarray) -> np.ndarray:
+        """Minimise with the normal cone's piece at `lam` held fixed."""
+        piece = self.problem.domain.tangent_map(self.x, self.target - lam @ self.rows)
+        matrix = np.vstack((piece(self.rows).T, np.diag(self.values)))
+        lengths = np.linalg.norm(matrix, axis=0)
+        used = lengths > 1e-14 * max(1.0, self.scale)
+        answer = np.zeros(lam.size)
+        if not used.any():
+            return answer
+        target = np.concatenate((piece(self.target), np.zeros(lam.size)))
+        Q, R = np.linalg.qr(matrix[:, used] / lengths[used])  # tall: NNLS then sees k x k
+        try:
+            answer[used] = nnls(R, Q.T @ target)[0] / lengths[used]
+        except RuntimeError:  # NNLS cycles on an extremely degenerate piece
+            return lam
+        return answer
+
+    def prices(self, lam: np.ndarray, indices: np.ndarray) -> np.ndarray:
+        """How fast each constraint's multiplier would lower the loss, from ONE forward pass.
+
+        The price is ``grad f_i . r`` along the residual ``r``, by a forward difference.
+        """
+        residual = self.residual(lam)
+        length = float(np.linalg.norm(residual))
+        if length <= 1e-12 * max(1.0, self.scale):
+            return np.zeros(indices.size)
+        step = 1e-6 * max(1.0, float(np.linalg.norm(self.x))) / length
+        ahead = self.problem.at(self.x + step * residual).values
+        return (ahead[indices] - self.point.values[indices]) / (step * length)

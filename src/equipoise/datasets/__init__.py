@@ -1,0 +1,66 @@
+"""The data of the papers, as the papers use them, and a generator.
+
+``load("adult")`` or ``load_adult()`` returns a `Dataset`. Files are taken from the folder that the
+environment variable ``EQUIPOISE_DATA`` names, or downloaded once from their publisher and checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from equipoise import _check
+from equipoise.datasets.adult import load_adult
+from equipoise.datasets.bank import load_bank
+from equipoise.datasets.census import make_census
+from equipoise.datasets.communities import intersectional_groups, load_communities
+from equipoise.datasets.compas import load_compas
+from equipoise.datasets.dataset import Dataset
+from equipoise.datasets.loans import load_loans
+from equipoise.datasets.mslr import load_mslr
+from equipoise.datasets.pendigits import load_pendigits
+from equipoise.datasets.segment import load_segment
+from equipoise.datasets.usps import load_usps
+
+DATASETS: dict[str, Callable[..., Dataset]] = {
+    "adult": load_adult,
+    "bank": load_bank,
+    "census": make_census,
+    "communities": load_communities,
+    "compas": load_compas,
+    "loans": load_loans,
+    "mslr": load_mslr,
+    "pendigits": load_pendigits,
+    "segment": load_segment,
+    "usps": load_usps,
+}
+
+
+def load(name: str, **options: Any) -> Dataset:
+    """Load a data set by name; `options` are those of its own loader.
+
+    Examples
+    --------
+    >>> from equipoise.datasets import load
+    >>> load("census", n=1000, seed=1).X.shape
+    (1000, 14)
+    """
+    return DATASETS[_check.choice("load", "name", name, DATASETS)](**options)
+
+
+__all__ = [
+    "DATASETS",
+    "Dataset",
+    "load",
+    "load_adult",
+    "load_bank",
+    "load_communities",
+    "load_compas",
+    "load_loans",
+    "load_mslr",
+    "load_pendigits",
+    "load_segment",
+    "load_usps",
+    "make_census",
+    "intersectional_groups",
+]

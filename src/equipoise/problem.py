@@ -1,0 +1,121 @@
+"""Problem and Point: what every method sees of what is optimised.
+
+A problem is ``min f_0(x)  s.t.  f_i(x) <= 0 (i = 1..m),  x in domain``. A point holds the values of all
+functions at one ``x`` and one callable that pulls weights back to a gradient, so a Lagrangian,
+a penalty or a single switched constraint all cost one backward pass.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from equipoise._array import Array
+from equipoise.sets.set import Set
+
+
+@dataclass(frozen=True)
+class Point:
+    """All functions of a problem at one `x`, from one forward pass.
+
+    Attributes
+    ----------
+    x : array of shape (d,)
+    values : ndarray of shape (m + 1,)
+        The objective first, then the constraints (feasible: ``<= 0``); always NumPy float64.
+    vjp : callable
+        Weights ``(m + 1,)`` to the weighted sum of gradients ``(d,)``; one backward pass.
+    hvp : callable or None
+        ``(weights, v)`` to the weighted sum of Hessians times `v`, where the functions have it.
+    """
+
+    x: Array
+    values: np.ndarray
+    vjp: Callable[[np.ndarray], Array]
+    hvp: Callable[[np.ndarray, Array], Array] | None = None
+
+    @property
+    def objective(self) -> float:
+        """The value of the objective."""
+        return float(self.values[0])
+
+    @property
+    def constraints(self) -> np.ndarray:
+        """The values of the constraints, shape (m,)."""
+        return self.values[1:]
+
+    @property
+    def excess(self) -> float:
+        """The largest constraint value ``g = max_i f_i``; -inf without constraints."""
+        return float(self.values[1:].max()) if self.values.size > 1 else -np.inf
+
+    @property
+    def violation(self) -> float:
+        """The largest violation ``max(0, g)``."""
+        return max(0.0, self.excess)
+
+    @property
+    def worst(self) -> int:
+        """The index (1..m) of the largest constraint; the lowest one on ties."""
+        return 1 + int(self.values[1:].argmax())
+
+    def gradient(self, index: int) -> Array:
+        """Return the gradient of one function (0: the objective)."""
+        weights = np.zeros(self.values.size)
+        weights[index] = 1.0
+        return self.vjp(weights)
+
+    def lagrangian_gradient(self, multipliers: np.ndarray) -> Array:
+        """Return ``grad f_0 + sum_i multipliers_i grad f_i`` in one backward pass."""
+        return self.vjp(np.concatenate(([1.0], multipliers)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """What is known of a problem's functions on its domain; ``None`` means unknown.
+
+    Attributes
+    ----------
+    smooth : all functions are differentiable with Lipschitz gradients.
+    convex_constraints : every constraint is convex.
+    convex : objective and constraints are convex.
+    weak_convexity : rho, such that every ``f_i + rho/2 |x|^2`` is convex.
+    smoothness : L, a Lipschitz constant of every gradient.
+    lipschitz : M, a bound on every (sub)gradient.
+    lower_bound : a number not above the objective.
+    stochastic : `Problem.sample` draws mini-batches.
+    """
+
+    smooth: bool | None = None
+    convex_constraints: bool | None = None
+    convex: bool | None = None
+    weak_convexity: float | None = None
+    smoothness: float | None = None
+    lipschitz: float | None = None
+    lower_bound: float | None = None
+    stochastic: bool = False
+
+
+class Problem(ABC):
+    """``min f_0(x)  s.t.  f_i(x) <= 0, x in domain``.
+
+    A concrete problem sets the attributes below and implements `at`; a stochastic one also
+    `sample`. Counting, and watching for NaN, is done by `solve`.
+    """
+
+    dim: int
+    n_constraints: int
+    domain: Set
+    names: tuple[str, ...]  # of the constraints, for messages
+    facts: Facts = Facts()
+
+    @abstractmethod
+    def at(self, x: Array) -> Point:
+        """Evaluate every function at `x`."""
+
+    def sample(self, rng: np.random.Generator) -> Problem:
+        """Return a mini-batch, itself a problem; a deterministic problem returns itself."""
+        return self

@@ -1,0 +1,35 @@
+"""Problems: from functions, from autodiff, quadratic, regularised; and references."""
+
+from equipoise.problems.autodiff import JaxProblem, TorchProblem
+from equipoise.problems.checking import ProblemCheck, check_problem
+from equipoise.problems.function import FunctionProblem
+from equipoise.problems.merit import (
+    AugmentedLagrangian,
+    Lagrangian,
+    Maximum,
+    Merit,
+    MeritProblem,
+    QuadraticPenalty,
+)
+from equipoise.problems.proximal import ProximalProblem
+from equipoise.problems.quadratic import QuadraticProblem
+from equipoise.problems.reference import REFERENCES, KKTPoint, Reference
+
+__all__ = [
+    "FunctionProblem",
+    "QuadraticProblem",
+    "TorchProblem",
+    "JaxProblem",
+    "ProximalProblem",
+    "MeritProblem",
+    "Merit",
+    "Lagrangian",
+    "AugmentedLagrangian",
+    "QuadraticPenalty",
+    "Maximum",
+    "check_problem",
+    "ProblemCheck",
+    "REFERENCES",
+    "Reference",
+    "KKTPoint",
+]

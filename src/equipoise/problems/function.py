@@ -1,0 +1,131 @@
+"""A problem made of plain functions that return ``(value, gradient)``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from equipoise import _check
+from equipoise._array import Array
+from equipoise.problem import Facts, Point, Problem
+from equipoise.sets.set import Set
+from equipoise.sets.whole_space import WholeSpace
+
+Function = Callable[[Array], tuple[float, Any]]
+
+
+class FunctionProblem(Problem):
+    """A problem from callables, each mapping ``x`` to ``(value, gradient)``.
+
+    Parameters
+    ----------
+    objective : callable
+        ``x -> (value, gradient)``; any subgradient where the function has a kink.
+    constraints : sequence of callables
+        Feasible where the value is ``<= 0``.
+    domain : Set, default whole space
+    dim : int
+        May be left out where the domain knows it.
+    names : sequence of str, optional
+        Names of the constraints for messages; by default those of the callables.
+    facts : Facts, optional
+        What you know about the functions; some methods need it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from equipoise import FunctionProblem, sets
+    >>> problem = FunctionProblem(
+    ...     objective=lambda x: ((x[0] - 2) ** 2 + x[1] ** 2, np.array([2 * x[0] - 4, 2 * x[1]])),
+    ...     constraints=[lambda x: (x @ x - 1, 2 * x)],
+    ...     domain=sets.Box(-3, 3, dim=2),
+    ... )
+    >>> problem.at(np.array([1.0, 0.0])).values
+    array([1., 0.])
+    """
+
+    def __init__(
+        self,
+        objective: Function,
+        constraints: Sequence[Function] | Function = (),
+        *,
+        domain: Set | None = None,
+        dim: int | None = None,
+        names: Sequence[str] | None = None,
+        facts: Facts | None = None,
+    ) -> None:
+        owner = "FunctionProblem"
+        constraints = (constraints,) if callable(constraints) else tuple(constraints)
+        for label, function in zip(
+            ("objective", *_numbered(constraints)), (objective, *constraints)
+        ):
+            if not callable(function):
+                _check.fail(owner, label, "must be callable", function)
+        self.domain = domain if domain is not None else WholeSpace()
+        known = self.domain.dim
+        if dim is None and known is None:
+            raise ValueError(f"{owner}: `dim` must be given: {self.domain!r} has no dimension.")
+        self.dim = _check.count(owner, "dim", dim if dim is not None else known, least=1)
+        if known is not None and known != self.dim:
+            _check.fail(owner, "dim", f"must equal the domain's dimension {known}", dim)
+        self.n_constraints = len(constraints)
+        self.names = tuple(names) if names is not None else _names(constraints)
+        if len(self.names) != self.n_constraints:
+            _check.fail(owner, "names", f"must have {self.n_constraints} entries", self.names)
+        self.facts = facts if facts is not None else Facts()
+        self._functions = (objective, *constraints)
+
+    def at(self, x: Array) -> Point:
+        """Evaluate every function at `x`."""
+        values = np.empty(len(self._functions))
+        gradients = []
+        for i, function in enumerate(self._functions):
+            values[i], gradient = self._call(i, function, x)
+            gradients.append(gradient)
+
+        def vjp(weights: np.ndarray) -> Array:
+            total = gradients[0] * float(weights[0])
+            for weight, gradient in zip(weights[1:], gradients[1:]):
+                if weight != 0.0:
+                    total = total + gradient * float(weight)
+            return total
+
+        return Point(x, values, vjp)
+
+    def _call(self, i: int, function: Function, x: Array) -> tuple[float, Array]:
+        """Call one function; say which one misbehaves, and how."""
+        label = "the objective" if i == 0 else f"constraint {i} ({self.names[i - 1]!r})"
+        answer = function(x)
+        if not (isinstance(answer, tuple) and len(answer) == 2):
+            kind = type(answer).__name__
+            raise TypeError(
+                f"FunctionProblem: {label} must return (value, gradient), got one {kind}."
+            )
+        value, gradient = answer
+        if isinstance(x, np.ndarray):
+            gradient = np.asarray(gradient)
+        if tuple(gradient.shape) != (self.dim,):
+            raise ValueError(
+                f"FunctionProblem: {label} returned a gradient of shape {tuple(gradient.shape)}, "
+                f"expected ({self.dim},)."
+            )
+        if np.ndim(value) != 0:
+            raise ValueError(
+                f"FunctionProblem: {label} must return a number as its value, got an array of "
+                f"shape {np.shape(value)}."
+            )
+        return float(value), gradient
+
+
+def _numbered(constraints: Sequence[Any]) -> list[str]:
+    return [f"constraints[{i}]" for i in range(len(constraints))]
+
+
+def _names(constraints: Sequence[Function]) -> tuple[str, ...]:
+    given = [getattr(function, "__name__", "") for function in constraints]
+    return tuple(
+        name if name and name != "<lambda>" and given.count(name) == 1 else f"f_{i}"
+        for i, name in enumerate(given, start=1)
+    )

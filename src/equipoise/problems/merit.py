@@ -1,0 +1,103 @@
+"""All functions merged into one: Lagrangians, penalties and maxima are problems without constraints."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from equipoise._array import Array
+from equipoise.problem import Facts, Point, Problem
+
+
+class Merit(ABC):
+    """A function of the values ``(f_0, f_1, .., f_m)``: returns its value and its slopes ``(m + 1,)``."""
+
+    @abstractmethod
+    def __call__(self, values: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the merit and its derivative with respect to each value."""
+
+
+@dataclass(frozen=True, eq=False)
+class Lagrangian(Merit):
+    """``f_0 + sum_i lam_i f_i``."""
+
+    lam: np.ndarray
+
+    def __call__(self, values: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return value and slopes."""
+        return float(values[0] + self.lam @ values[1:]), np.concatenate(([1.0], self.lam))
+
+
+@dataclass(frozen=True, eq=False)
+class AugmentedLagrangian(Merit):
+    """``f_0 + 1/(2b) sum_i ([lam_i + b f_i]_+^2 - lam_i^2)``."""
+
+    lam: np.ndarray
+    b: float
+
+    def __call__(self, values: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return value and slopes."""
+        pushed = np.maximum(self.lam + self.b * values[1:], 0.0)
+        value = values[0] + (pushed @ pushed - self.lam @ self.lam) / (2 * self.b)
+        return float(value), np.concatenate(([1.0], pushed))
+
+
+@dataclass(frozen=True)
+class QuadraticPenalty(Merit):
+    """``f_0 + b/2 sum_i [f_i]_+^2``."""
+
+    b: float
+
+    def __call__(self, values: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return value and slopes."""
+        over = np.maximum(values[1:], 0.0)
+        value = values[0] + 0.5 * self.b * (over @ over)
+        return float(value), np.concatenate(([1.0], self.b * over))
+
+
+@dataclass(frozen=True)
+class Maximum(Merit):
+    """``max(f_0 - level, f_1, .., f_m)``; ties go to the lowest index."""
+
+    level: float = 0.0
+
+    def __call__(self, values: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return value and slopes."""
+        shifted = values.copy()
+        shifted[0] -= self.level
+        i = int(shifted.argmax())
+        slopes = np.zeros(values.size)
+        slopes[i] = 1.0
+        return float(shifted[i]), slopes
+
+
+class MeritProblem(Problem):
+    """Minimise a merit of another problem's functions over its domain; no constraints are left.
+
+    Parameters
+    ----------
+    base : Problem
+    merit : Merit
+    """
+
+    def __init__(self, base: Problem, merit: Merit) -> None:
+        self.base, self.merit = base, merit
+        self.dim, self.domain = base.dim, base.domain
+        self.n_constraints, self.names = 0, ()
+        smooth = base.facts.smooth if not isinstance(merit, Maximum) else False
+        self.facts = Facts(smooth=smooth, convex_constraints=True, convex=base.facts.convex)
+
+    def at(self, x: Array) -> Point:
+        """Evaluate the merit at `x`."""
+        point = self.base.at(x)
+        value, slopes = self.merit(point.values)
+        return Point(
+            point.x, np.array([value]), lambda weights: point.vjp(float(weights[0]) * slopes)
+        )
+
+    def sample(self, rng: np.random.Generator) -> Problem:
+        """Return the merit of a mini-batch."""
+        batch = self.base.sample(rng)
+        return self if batch is self.base else MeritProblem(batch, self.merit)

@@ -1,0 +1,80 @@
+"""The proximal subproblem: objective and constraints regularised around a centre."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+
+from equipoise._array import Array, dot
+from equipoise.problem import Facts, Point, Problem
+
+
+class ProximalProblem(Problem):
+    r"""``F_i(y) = f_i(y) + rho_hat/2 |y - center|^2`` for the objective and every constraint.
+
+    With ``rho_hat`` above the weak-convexity constant of the functions, every ``F_i`` is strongly
+    convex and so is the problem (P000 (5)).
+
+    Parameters
+    ----------
+    base : Problem
+    center : array of shape (d,)
+    rho_hat : float
+        The prox parameter; 0 gives back the base problem.
+    constraints : bool
+        Regularise the constraints too (the papers' choice). False leaves them as they are.
+    """
+
+    def __init__(
+        self, base: Problem, center: Array, rho_hat: float, *, constraints: bool = True
+    ) -> None:
+        self.base, self.center, self.rho_hat = base, center, rho_hat
+        self.dim, self.n_constraints = base.dim, base.n_constraints
+        self.domain, self.names = base.domain, base.names
+        self._shifted = np.ones(base.n_constraints + 1)
+        if not constraints:
+            self._shifted[1:] = 0.0
+
+    @cached_property
+    def facts(self) -> Facts:  # type: ignore[override]
+        """What is known of the regularised functions."""
+        known, both = self.base.facts, bool(self._shifted.all())
+        rho, L, M = known.weak_convexity, known.smoothness, known.lipschitz
+        convex = True if rho is not None and rho <= self.rho_hat and both else known.convex
+        return replace(
+            known,
+            convex=convex,
+            convex_constraints=convex if both else known.convex_constraints,
+            weak_convexity=None if rho is None else max(0.0, rho - self.rho_hat * both),
+            smoothness=None if L is None else L + self.rho_hat,
+            lipschitz=None if M is None else M + self.rho_hat * self.domain.diameter,
+        )
+
+    def at(self, x: Array) -> Point:
+        """Evaluate every regularised function at `x`."""
+        point = self.base.at(x)
+        shift = x - self.center
+        values = point.values + self._shifted * (0.5 * self.rho_hat * dot(shift, shift))
+        base_vjp, base_hvp = point.vjp, point.hvp
+
+        def vjp(weights: np.ndarray) -> Array:
+            return base_vjp(weights) + (self.rho_hat * float(weights @ self._shifted)) * shift
+
+        if base_hvp is None:
+            return Point(x, values, vjp)
+
+        def hvp(weights: np.ndarray, v: Array) -> Array:
+            return base_hvp(weights, v) + (self.rho_hat * float(weights @ self._shifted)) * v
+
+        return Point(x, values, vjp, hvp)
+
+    def sample(self, rng: np.random.Generator) -> Problem:
+        """Return the same regularisation of a mini-batch."""
+        batch = self.base.sample(rng)
+        if batch is self.base:
+            return self
+        return ProximalProblem(
+            batch, self.center, self.rho_hat, constraints=bool(self._shifted[1:].all())
+        )

@@ -1,0 +1,84 @@
+"""Quadratic functions: the reference problems, and a source of random ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from equipoise import _check
+from equipoise._array import Array
+from equipoise.problem import Facts, Point, Problem
+from equipoise.sets.set import Set
+
+
+class QuadraticProblem(Problem):
+    r"""Every function is ``f_i(x) = x'P_i x / 2 + q_i'x + c_i``; the objective is ``i = 0``.
+
+    Parameters
+    ----------
+    P : array of shape (m + 1, d, d)
+        Symmetric; need not be positive semidefinite.
+    q : array of shape (m + 1, d)
+    c : array of shape (m + 1,)
+    domain : Set
+    names : sequence of str, optional
+
+    Notes
+    -----
+    The facts are exact: ``rho = max(0, -min eig)``, ``L = max |eig|``; the bound on the gradients is
+    ``|P_i x_c + q_i| + |P_i| D`` with ``x_c`` the projection of 0.
+    """
+
+    def __init__(
+        self, P: Any, q: Any, c: Any, domain: Set, names: Sequence[str] | None = None
+    ) -> None:
+        owner = "QuadraticProblem"
+        self.P, self.q, self.c = (np.asarray(a, dtype=np.float64) for a in (P, q, c))
+        if self.q.ndim != 2:
+            _check.fail(owner, "q", "must have shape (m + 1, d)", self.q.shape)
+        count, self.dim = self.q.shape
+        if self.P.shape != (count, self.dim, self.dim):
+            _check.fail(owner, "P", f"must have shape {(count, self.dim, self.dim)}", self.P.shape)
+        if self.c.shape != (count,):
+            _check.fail(owner, "c", f"must have shape {(count,)}", self.c.shape)
+        for parameter in ("P", "q", "c"):
+            _check.finite(owner, parameter, getattr(self, parameter))
+        if not np.allclose(self.P, self.P.transpose(0, 2, 1)):
+            raise ValueError(f"{owner}: every `P` must be symmetric.")
+        self.domain = domain
+        self.n_constraints = count - 1
+        self.names = tuple(names) if names else tuple(f"f_{i}" for i in range(1, count))
+        self.facts = self._facts()
+
+    def at(self, x: Array) -> Point:
+        """Evaluate every function at `x`."""
+        x = np.asarray(x)
+        Px = self.P @ x
+        gradients = Px + self.q
+        values = 0.5 * (Px @ x) + self.q @ x + self.c
+
+        def hvp(weights: np.ndarray, v: Array) -> Array:
+            return np.einsum("i,ijk,k->j", weights, self.P, v)
+
+        return Point(x, values, lambda weights: weights @ gradients, hvp)
+
+    def _facts(self) -> Facts:
+        eigenvalues = np.linalg.eigvalsh(self.P)
+        lowest = eigenvalues.min(axis=1)
+        convex = lowest >= -1e-12
+        centre = self.domain.project(np.zeros(self.dim))
+        at_centre = np.linalg.norm(self.P @ centre + self.q, axis=1)
+        largest = np.abs(eigenvalues).max(axis=1)
+        with np.errstate(invalid="ignore"):  # 0 * inf: a linear function on the whole space
+            slopes = at_centre + np.where(largest > 0, largest * self.domain.diameter, 0.0)
+        bounded = bool(np.isfinite(slopes).all())
+        return Facts(
+            smooth=True,
+            convex_constraints=bool(convex[1:].all()),
+            convex=bool(convex.all()),
+            weak_convexity=float(max(0.0, -lowest.min())),
+            smoothness=float(largest.max()),
+            lipschitz=float(slopes.max()) if bounded else None,
+        )

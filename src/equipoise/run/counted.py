@@ -1,0 +1,74 @@
+"""A problem that counts its evaluations and refuses values that are not finite."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from equipoise._array import Array, all_finite
+from equipoise.problem import Point, Problem
+
+
+class NonFiniteError(ArithmeticError):
+    """A function returned NaN or infinity; the message names it."""
+
+
+@dataclass
+class Counter:
+    """How often a problem was evaluated."""
+
+    values: int = 0  # forward passes
+    gradients: int = 0  # backward passes
+    products: int = 0  # Hessian products
+
+
+class Counted(Problem):
+    """The problem a solver sees: the user's, with every evaluation counted and checked."""
+
+    def __init__(self, base: Problem, counter: Counter) -> None:
+        self._base, self._counter = base, counter
+        self.dim, self.n_constraints = base.dim, base.n_constraints
+        self.domain, self.names, self.facts = base.domain, base.names, base.facts
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._base, name)  # what a method needs beyond the common interface
+
+    def at(self, x: Array) -> Point:
+        """Evaluate, count, and check the values."""
+        counter = self._counter
+        counter.values += 1
+        point = self._base.at(x)
+        if not np.isfinite(point.values).all():
+            i = int(np.flatnonzero(~np.isfinite(point.values))[0])
+            raise NonFiniteError(f"The value of {self._label(i)} is {point.values[i]}.")
+
+        def vjp(weights: np.ndarray) -> Array:
+            counter.gradients += 1
+            gradient = point.vjp(weights)
+            if not all_finite(gradient):
+                used = np.flatnonzero(weights)
+                label = self._label(int(used[0])) if used.size == 1 else "a weighted sum"
+                raise NonFiniteError(f"The gradient of {label} is not finite.")
+            return gradient
+
+        if point.hvp is None:
+            return Point(point.x, point.values, vjp)
+        base_hvp = point.hvp
+
+        def hvp(weights: np.ndarray, v: Array) -> Array:
+            counter.products += 1
+            return base_hvp(weights, v)
+
+        return Point(point.x, point.values, vjp, hvp)
+
+    def sample(self, rng: np.random.Generator) -> Problem:
+        """Return a mini-batch that counts on the same counter."""
+        batch = self._base.sample(rng)
+        return self if batch is self._base else Counted(batch, self._counter)
+
+    def _label(self, i: int) -> str:
+        return "the objective" if i == 0 else f"constraint {i} ({self.names[i - 1]!r})"

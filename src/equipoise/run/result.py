@@ -1,0 +1,93 @@
+"""What `solve` returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from equipoise._array import Array
+from equipoise.certificate import Certificate
+from equipoise.run.trace import Trace
+from equipoise.status import Status
+
+
+@dataclass(frozen=True)
+class Result:
+    """The point returned, its certificate, and how the run went (SciPy's names).
+
+    Attributes
+    ----------
+    x : array of shape (d,)
+        The point returned.
+    certificate : Certificate
+        Describes exactly `x`.
+    status : Status
+    message : str
+        The status as a sentence, with what is particular to this run.
+    nit, nfev, njev, nhev : int
+        Steps; forward passes, backward passes and Hessian products of the solver.
+    seconds : float
+        Time the solver used; examinations are not counted.
+    trace : Trace
+    state : object
+        The solver's last state: last iterate, queues, averages.
+    blocking : dict
+        Where the status is INFEASIBLE: the constraints in the way, with their weights.
+    error : exception or None
+        What a callback raised.
+    """
+
+    x: Array
+    certificate: Certificate
+    status: Status
+    message: str
+    nit: int
+    nfev: int
+    njev: int
+    nhev: int
+    seconds: float
+    trace: Trace
+    state: Any
+    blocking: dict[str, float]
+    tol: float
+    error: BaseException | None = None
+
+    @property
+    def success(self) -> bool:
+        """True only when the goal was reached and no constraint is violated beyond `tol`."""
+        reached = self.status in (Status.CONVERGED, Status.FEASIBLE)
+        return reached and self.certificate.violation <= self.tol
+
+    @property
+    def fun(self) -> float:
+        """The objective at `x`."""
+        return self.certificate.objective
+
+    @property
+    def maxcv(self) -> float:
+        """The largest violation at `x`."""
+        return self.certificate.violation
+
+    @property
+    def multipliers(self) -> np.ndarray:
+        """The multipliers of the certificate."""
+        return self.certificate.multipliers
+
+    def __str__(self) -> str:
+        width = 15
+        rows = [
+            ("status", f"{self.status.name}: {self.message}"),
+            ("success", self.success),
+            ("fun", f"{self.fun:.10g}"),
+            ("maxcv", f"{self.maxcv:.3e}"),
+            ("stationarity", f"{self.certificate.stationarity:.3e}"),
+            ("complementarity", f"{self.certificate.complementarity:.3e}"),
+            ("nit", self.nit),
+            ("nfev, njev", f"{self.nfev}, {self.njev}"),
+            ("seconds", f"{self.seconds:.3f}"),
+        ]
+        return "\n".join(f"{name:>{width}}: {value}" for name, value in rows)
+
+    __repr__ = __str__

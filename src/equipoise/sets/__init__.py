@@ -1,0 +1,39 @@
+"""Closed convex sets with a cheap projection, one file each.
+
+A new set is one file and one line in the registry `SETS`.
+"""
+
+from equipoise.sets.box import Box
+from equipoise.sets.l1_ball import L1Ball
+from equipoise.sets.l2_ball import L2Ball
+from equipoise.sets.polytope import Polytope
+from equipoise.sets.product import Product
+from equipoise.sets.set import Set
+from equipoise.sets.simplex import Simplex
+from equipoise.sets.whole_space import WholeSpace
+
+SETS: dict[str, type[Set]] = {
+    kind.name: kind
+    for kind in (
+        WholeSpace,
+        Box,
+        L2Ball,
+        L1Ball,
+        Simplex,
+        Product,
+        Polytope,
+    )
+}
+"""Every set, by name."""
+
+__all__ = [
+    "Set",
+    "WholeSpace",
+    "Box",
+    "L2Ball",
+    "L1Ball",
+    "Simplex",
+    "Product",
+    "Polytope",
+    "SETS",
+]

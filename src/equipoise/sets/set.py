@@ -1,0 +1,79 @@
+"""A closed convex set with a cheap projection."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import ClassVar, final
+
+import numpy as np
+
+from equipoise import _check
+from equipoise._array import Array, namespace, norm
+
+ACTIVE = 1e-10
+"""A bound counts as reached within ``ACTIVE * max(1, scale)``."""
+
+
+class Set(ABC):
+    """A closed convex set `X` of vectors.
+
+    A concrete set implements `diameter`, `project` and `tangent_map`; the rest is final.
+    The normal cone of every set here is polyhedral at each of its points, so the
+    projection on the tangent cone is linear on pieces, and `tangent_map` gives the piece.
+    """
+
+    name: ClassVar[str]
+    dim: int | None = None  # None: the set exists in every dimension
+
+    @property
+    @abstractmethod
+    def diameter(self) -> float:
+        """The largest distance between two points (an upper bound where exactness is hard)."""
+
+    @abstractmethod
+    def project(self, x: Array) -> Array:
+        """Return the point of the set nearest to `x`."""
+
+    @abstractmethod
+    def tangent_map(self, x: Array, v: Array) -> Callable[[Array], Array]:
+        """Return the linear map that equals ``tangent(x, .)`` on the piece that holds `v`.
+
+        `x` is a point of the set. The map takes vectors ``(d,)`` or rows ``(k, d)``.
+        """
+
+    @final
+    def tangent(self, x: Array, v: Array) -> Array:
+        """Return the projection of `v` on the tangent cone of the set at `x`."""
+        return self.tangent_map(x, v)(v)
+
+    @final
+    def normal_distance(self, x: Array, v: Array) -> float:
+        """Return the distance of `v` from the normal cone at `x` (Moreau: ``|tangent(x, v)|``)."""
+        return norm(self.tangent(x, v))
+
+    @final
+    def distance(self, x: Array) -> float:
+        """Return the distance of `x` from the set."""
+        return norm(x - self.project(x))
+
+    @final
+    def contains(self, x: Array, atol: float = 1e-8) -> bool:
+        """Whether `x` lies within ``atol * max(1, |x|)`` of the set."""
+        return self.distance(x) <= atol * max(1.0, norm(x))
+
+    @final
+    def _checked(self, x: Array) -> Array:
+        """Return `x` if it is a floating-point vector of the right length."""
+        owner = type(self).__name__
+        if isinstance(x, np.ndarray):
+            floating = x.dtype.kind == "f"
+        else:
+            floating = hasattr(x, "dtype") and namespace(x).isdtype(x.dtype, "real floating")
+        if not floating:
+            kind = getattr(x, "dtype", type(x).__name__)
+            _check.fail(owner, "x", "must be an array of floating-point numbers", str(kind))
+        if x.ndim != 1 or (self.dim is not None and x.shape[0] != self.dim):
+            size = "d" if self.dim is None else self.dim
+            _check.fail(owner, "x", f"must have shape ({size},)", tuple(x.shape))
+        return x

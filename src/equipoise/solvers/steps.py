@@ -1,0 +1,64 @@
+"""Step sizes as small objects."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+from equipoise import _check
+from equipoise._array import Array, dot
+
+
+class StepRule(ABC):
+    """A step size for step `t`; `gap` and `g` are there for rules that look at the function.
+
+    `gap` is how far the function stepped on lies above its target (None: no target known) and
+    `g` its (sub)gradient.
+    """
+
+    @abstractmethod
+    def __call__(self, t: int, gap: float | None = None, g: Array | None = None) -> float:
+        """Return the step size."""
+
+
+@dataclass(frozen=True)
+class Constant(StepRule):
+    """``size``."""
+
+    size: float
+
+    def __post_init__(self) -> None:
+        _check.non_negative("Constant", "size", self.size)
+
+    def __call__(self, t: int, gap: float | None = None, g: Array | None = None) -> float:
+        """Return the step size."""
+        return self.size
+
+
+@dataclass(frozen=True)
+class InverseSqrt(StepRule):
+    """``size / sqrt(t + 1)``."""
+
+    size: float
+
+    def __post_init__(self) -> None:
+        _check.non_negative("InverseSqrt", "size", self.size)
+
+    def __call__(self, t: int, gap: float | None = None, g: Array | None = None) -> float:
+        """Return the step size."""
+        return self.size / math.sqrt(t + 1)
+
+
+@dataclass(frozen=True)
+class Polyak(StepRule):
+    """``gap / |g|^2`` where a target is known, else the rule `otherwise`."""
+
+    otherwise: StepRule = InverseSqrt(0.1)
+
+    def __call__(self, t: int, gap: float | None = None, g: Array | None = None) -> float:
+        """Return the step size."""
+        if gap is None or g is None:
+            return self.otherwise(t)
+        square = dot(g, g)
+        return gap / square if square > 0 else 0.0
