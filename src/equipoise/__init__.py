@@ -1,7 +1,34 @@
 """Equipoise: train models under hard constraints, and prove where the training stopped."""
 
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
 from equipoise import sets, solvers
 from equipoise.certificate import Certificate, certify, near_stationarity
+from equipoise.constraints import (
+    bounded_group_loss,
+    churn,
+    coverage,
+    custom,
+    demographic_parity,
+    equal_opportunity,
+    equalized_odds,
+    error_rate,
+    false_negative_parity,
+    false_negative_rate,
+    false_positive_parity,
+    false_positive_rate,
+    group_loss,
+    loss_budget,
+    minority_coverage,
+    parity_pair,
+    precision,
+    rate,
+    recall,
+    unfairness,
+)
 from equipoise.problem import Facts, Point, Problem
 from equipoise.problems import FunctionProblem, check_problem
 from equipoise.run import Checkpoint, Result, solve
@@ -9,7 +36,46 @@ from equipoise.status import Status
 
 __version__ = "0.1.0"
 
+_LAZY = {  # scikit-learn is loaded only when an estimator is asked for
+    "ConstrainedClassifier": "equipoise.estimators",
+    "NeymanPearsonClassifier": "equipoise.estimators",
+    "estimators": "equipoise",
+    "datasets": "equipoise",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import estimators and data sets on first use."""
+    if name not in _LAZY:
+        raise AttributeError(f"module 'equipoise' has no attribute {name!r}")
+    if _LAZY[name] == "equipoise":
+        return importlib.import_module(f"equipoise.{name}")
+    return getattr(importlib.import_module(_LAZY[name]), name)
+
+
 __all__ = [
+    "ConstrainedClassifier",
+    "NeymanPearsonClassifier",
+    "demographic_parity",
+    "equal_opportunity",
+    "equalized_odds",
+    "false_positive_parity",
+    "false_negative_parity",
+    "coverage",
+    "recall",
+    "precision",
+    "churn",
+    "error_rate",
+    "false_positive_rate",
+    "false_negative_rate",
+    "group_loss",
+    "bounded_group_loss",
+    "minority_coverage",
+    "parity_pair",
+    "loss_budget",
+    "unfairness",
+    "rate",
+    "custom",
     "solve",
     "certify",
     "near_stationarity",
@@ -24,4 +90,5 @@ __all__ = [
     "Checkpoint",
     "sets",
     "solvers",
+    "datasets",
 ]

@@ -15,8 +15,8 @@ class Status(Enum):
     )
     FEASIBLE = "A feasible point was found, as asked; the objective was not looked at."
     INFEASIBLE = (
-        "Infeasible, stationary for g: no feasible point was found, and the violation cannot be "
-        "lowered further from the point returned. Loosen the constraints named in `blocking`, "
+        "Infeasible, stationary for g: no feasible point was found, and from the point returned no "
+        "direction lowers the violated constraints together. Loosen those named in `blocking`, "
         "or start elsewhere."
     )
     MAX_STEPS = (

@@ -240,7 +240,25 @@ def test_diagnose_finds_two_constraints_that_exclude_each_other():
     assert found.is_stationary
     assert found.violation == 1.0
     assert found.weights == pytest.approx({"left": 0.5, "right": 0.5})
-    assert not diagnose(problem, problem.at(np.array([2.0]))).is_stationary
+    # the constraints are convex: the same combination is a proof from anywhere
+    assert diagnose(problem, problem.at(np.array([2.0]))).is_stationary
+    alone = QuadraticProblem(
+        problem.P[:2], problem.q[:2], problem.c[:2], problem.domain, names=["left"]
+    )
+    assert not diagnose(alone, alone.at(np.array([2.0]))).is_stationary
+
+
+def test_diagnose_does_not_combine_satisfied_constraints_that_are_not_convex():
+    """x >= 1 or x <= -1 (non-convex) and x >= 0.5: feasible, but the slopes at -0.5 cancel."""
+    problem = QuadraticProblem(
+        P=[[[0.0]], [[-2.0]], [[0.0]]],
+        q=[[0.0], [0.0], [-1.0]],
+        c=[0.0, 1.0, -0.7],
+        domain=sets.Box(-3, 3, dim=1),
+    )
+    point = problem.at(np.array([-0.5]))
+    assert point.constraints[0] > 0 > point.constraints[1]
+    assert not diagnose(problem, point).is_stationary
 
 
 def test_diagnose_sees_stationarity_at_a_kink():

@@ -14,6 +14,8 @@ from equipoise.problem import Point, Problem
 from equipoise.problems.merit import Maximum, MeritProblem
 from equipoise.problems.proximal import ProximalProblem
 
+MOST = 64  # constraints looked at, the largest first
+
 
 @dataclass(frozen=True)
 class Infeasibility:
@@ -24,8 +26,8 @@ class Infeasibility:
     violation : float
         ``max(0, g(x))`` with ``g = max_i f_i``.
     stationarity : float
-        The least norm of ``sum_i alpha_i grad f_i + N_X(x)`` over convex combinations of the
-        nearly largest constraints: 0 means that no direction lowers all of them.
+        The least norm of ``sum_i alpha_i grad f_i + N_X(x)`` over ``alpha >= 0`` with
+        ``sum_i alpha_i f_i(x) = 1``: 0 means that no direction lowers this sum.
     weights : dict
         The blocking constraints and their share in that combination.
     reach : float
@@ -39,42 +41,59 @@ class Infeasibility:
 
     @property
     def is_stationary(self) -> bool:
-        """Whether moving anywhere in the domain lowers g by at most a tenth, to first order."""
-        return self.violation > 0 and self.stationarity * self.reach <= 0.1 * self.violation
+        """Whether moving anywhere in the domain lowers the sum by at most a tenth, to first order.
+
+        Some constraint then stays violated; for convex constraints that is a proof (Farkas).
+        """
+        return self.violation > 0 and self.stationarity * self.reach <= 0.1
 
 
 def diagnose(problem: Problem, point: Point) -> Infeasibility:
-    """Look for a descent direction of ``g = max_i f_i`` at an evaluated point."""
+    """Look for a combination of constraints that no direction lowers, at an evaluated point."""
     x, values = to_numpy(point.x), point.constraints
     diameter = problem.domain.diameter
     reach = diameter if math.isfinite(diameter) else 100 * max(1.0, norm(x))
     violation = point.violation
     if violation == 0.0:
         return Infeasibility(0.0, math.inf, {}, reach)
-    largest = np.flatnonzero(values >= values.max() - max(0.05 * violation, 1e-9))
-    largest = largest[np.argsort(-values[largest], kind="stable")][:64]
-    rows = np.array([to_numpy(point.gradient(int(i) + 1)) for i in largest])
-    alpha = np.full(largest.size, 1.0 / largest.size)
+    # a combination with satisfied constraints proves something only where all are convex
+    floor = -violation if problem.facts.convex_constraints else 0.0
+    largest = np.flatnonzero(values > floor)
+    largest = largest[np.argsort(-values[largest], kind="stable")][:MOST]
+    f = values[largest] / violation
+    rows = np.array([to_numpy(point.gradient(int(i) + 1)) for i in largest]) / violation
+    alpha, best = _least(problem, x, rows, f)
+    if problem.facts.smooth is not True and best * reach > 0.1:
+        best = min(best, _near(problem, x) / violation)
+    total = alpha.sum()
+    blocking = {
+        problem.names[int(i)]: float(share / total)
+        for i, share in zip(largest, alpha)
+        if share > 1e-6 * total
+    }
+    return Infeasibility(violation, best, blocking, reach)
+
+
+def _least(
+    problem: Problem, x: np.ndarray, rows: np.ndarray, f: np.ndarray
+) -> tuple[np.ndarray, float]:
+    """Minimise ``|tangent(-alpha'rows)|`` over ``alpha >= 0, alpha'f = 1``: linear on pieces."""
+    alpha = np.zeros(f.size)
+    alpha[0] = 1.0 / f[0]  # the most violated one
     best = norm(problem.domain.tangent(x, -alpha @ rows))
-    for _ in range(20):  # convex, linear on pieces: solve a piece, stop where nothing is gained
+    scale = 1e4 * max(1.0, float(np.abs(rows).max()))
+    for _ in range(20):
         piece = problem.domain.tangent_map(x, -alpha @ rows)
-        scale = max(1.0, float(np.abs(rows).max()))
-        sum_row = 1e4 * scale * np.ones(largest.size)
-        matrix = np.vstack((piece(rows).T, sum_row))
-        trial, _ = nnls(matrix, np.append(np.zeros(x.size), 1e4 * scale))
-        if trial.sum() == 0:
+        matrix = np.vstack((piece(rows).T, scale * f))
+        trial, _ = nnls(matrix, np.append(np.zeros(x.size), scale))
+        if not trial @ f > 0.5:
             break
-        trial /= trial.sum()
+        trial /= trial @ f
         value = norm(problem.domain.tangent(x, -trial @ rows))
         if value >= best - 1e-15:
             break
         alpha, best = trial, value
-    if problem.facts.smooth is not True and best * reach > 0.1 * violation:
-        best = min(best, _near(problem, x))
-    blocking = {
-        problem.names[int(i)]: float(share) for i, share in zip(largest, alpha) if share > 1e-6
-    }
-    return Infeasibility(violation, best, blocking, reach)
+    return alpha, best
 
 
 def _near(problem: Problem, x: np.ndarray) -> float:

@@ -1,8 +1,10 @@
 """Problems: from functions, from autodiff, quadratic, regularised; and references."""
 
+from equipoise.problems.absolute import AbsoluteProblem
 from equipoise.problems.autodiff import JaxProblem, TorchProblem
 from equipoise.problems.checking import ProblemCheck, check_problem
 from equipoise.problems.function import FunctionProblem
+from equipoise.problems.learning import LearningProblem
 from equipoise.problems.merit import (
     AugmentedLagrangian,
     Lagrangian,
@@ -12,6 +14,7 @@ from equipoise.problems.merit import (
     QuadraticPenalty,
 )
 from equipoise.problems.proximal import ProximalProblem
+from equipoise.problems.proxy import ProxyProblem
 from equipoise.problems.quadratic import QuadraticProblem
 from equipoise.problems.reference import REFERENCES, KKTPoint, Reference
 
@@ -20,6 +23,9 @@ __all__ = [
     "QuadraticProblem",
     "TorchProblem",
     "JaxProblem",
+    "LearningProblem",
+    "AbsoluteProblem",
+    "ProxyProblem",
     "ProximalProblem",
     "MeritProblem",
     "Merit",

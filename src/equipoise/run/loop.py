@@ -194,7 +194,7 @@ class Run:
             found = diagnose(self.problem, self.problem.at(certificate.x))
             if found.is_stationary:
                 names = ", ".join(repr(name) for name in list(found.weights)[:3])
-                self.detail = f"Least violation {found.violation:.4g}; in the way: {names}."
+                self.detail = f"Violation {found.violation:.4g}; in the way: {names}."
                 return Status.INFEASIBLE, found.weights
         if status is Status.CONVERGED and self.tol == 0:
             return Status.FINISHED, {}

@@ -1,0 +1,69 @@
+"""All applicable methods on the reference problems: residuals, evaluations, seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from equipoise.problems import REFERENCES
+from equipoise.run import solve
+from equipoise.solvers import SOLVERS
+from equipoise.solvers.solver import UnsuitableSolverError
+
+COLUMNS = (
+    "problem",
+    "method",
+    "status",
+    "objective",
+    "violation",
+    "stationarity",
+    "to solution",
+    "steps",
+    "values",
+    "gradients",
+    "seconds",
+)
+
+
+def compare_methods(
+    methods: Iterable[str] = SOLVERS,
+    problems: Iterable[str] = REFERENCES,
+    *,
+    max_steps: int = 20_000,
+    tol: float = 1e-5,
+    max_seconds: float | None = None,
+) -> Iterator[tuple[str, ...]]:
+    """Yield one row of `COLUMNS` for each problem and method, as text.
+
+    Every method runs with all its defaults from the problem's own start. Where the problem lacks
+    what a method needs, the row says so.
+    """
+    methods = list(methods)
+    for name in problems:
+        reference = REFERENCES[name]()
+        for method in methods:
+            try:
+                result = solve(
+                    reference.problem,
+                    method,
+                    reference.start,
+                    max_steps=max_steps,
+                    tol=tol,
+                    max_seconds=max_seconds,
+                )
+            except UnsuitableSolverError:
+                yield (name, method, "not for it", *["-"] * (len(COLUMNS) - 3))
+                continue
+            certificate = result.certificate
+            yield (
+                name,
+                method,
+                result.status.name.lower(),
+                f"{result.fun:.6f}",
+                f"{result.maxcv:.1e}",
+                f"{certificate.stationarity:.1e}",
+                f"{reference.distance(result.x):.1e}",
+                str(result.nit),
+                str(result.nfev),
+                str(result.njev),
+                f"{result.seconds:.3f}",
+            )

@@ -1,0 +1,16 @@
+"""scikit-learn estimators; nothing below this layer knows scikit-learn."""
+
+from equipoise.estimators.classifier import ConstrainedClassifier
+from equipoise.estimators.infeasible import InfeasibleError, InfeasibleWarning
+from equipoise.estimators.neyman_pearson import NeymanPearsonClassifier
+from equipoise.estimators.report import ConstraintLine, GroupLine, Report
+
+__all__ = [
+    "ConstrainedClassifier",
+    "NeymanPearsonClassifier",
+    "InfeasibleError",
+    "InfeasibleWarning",
+    "Report",
+    "ConstraintLine",
+    "GroupLine",
+]

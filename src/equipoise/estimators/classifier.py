@@ -1,0 +1,238 @@
+"""The main product: a linear classifier that keeps its constraints on the true metric."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags, compute_sample_weight
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from equipoise.constraints import Binding, Constraint, Expression, Unfairness
+from equipoise.estimators.infeasible import complain
+from equipoise.estimators.inputs import Rows, bind_rows, column_scales, read_rows, split_sensitive
+from equipoise.estimators.predictor import LinearPredictor
+from equipoise.estimators.promise import Kept, allowances, keep, measure
+from equipoise.estimators.report import make_report
+from equipoise.models.linear import LinearModel
+from equipoise.problems.learning import LearningProblem
+from equipoise.run import Result
+from equipoise.solvers import Solver
+
+
+class ConstrainedClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
+    """A linear classifier of two classes under constraints on its predictions.
+
+    Minimises the (logistic) loss subject to the constraints, which are written as data and bound
+    in `fit`. By default the fitted model meets the bounds on *thresholded* training rates, the
+    metric a user computes, not only on the smooth rates that training sees.
+
+    Parameters
+    ----------
+    constraints : Constraint or sequence of them
+        For example ``demographic_parity(0.02)``, or ``[recall(at_least=0.9), coverage(at_most=0.3)]``.
+    objective : expression of rates or unfairness(), optional
+        What to minimise instead of the mean loss.
+    loss : {"logistic", "truncated_logistic", "hinge", "squared"}
+    C : float
+        Inverse strength of the penalty on the (standardised) weights, as in `LogisticRegression`.
+    fit_intercept : bool
+    class_weight : dict, "balanced" or None
+        Weights of the classes in the loss; the constraints count rows as they are.
+    true_metric : bool
+        Meet the bounds on counted rates. False: on smooth rates only.
+    on_infeasible : {"warn", "raise", "ignore"}
+        What to do when the bounds cannot all be met.
+    solver : "auto", a solver's name or a Solver
+    tol : float
+        The KKT residual to reach.
+    max_steps : int
+        Solver steps for each problem solved.
+    min_cell : int
+        Intersections with fewer rows are small.
+    small_cells : {"raise", "skip"}
+    warm_start : bool
+        Start from the previous solution.
+    random_state : int, RandomState or None
+        Only for solvers that draw; None is the same as 0.
+
+    Attributes
+    ----------
+    classes_, coef_, intercept_, n_features_in_, n_iter_ : as in scikit-learn.
+    report_ : Report
+        Per constraint the bound, surrogate, true value and price; per group the rates.
+    certificate_ : Certificate
+        Of the point returned, for the last problem solved.
+    status_ : Status
+    trace_ : Trace
+    result_ : Result
+
+    Examples
+    --------
+    >>> from equipoise import ConstrainedClassifier, demographic_parity
+    >>> from equipoise.datasets import make_census
+    >>> data = make_census(2000, seed=0)
+    >>> model = ConstrainedClassifier(demographic_parity(0.02))
+    >>> model = model.fit(data.X, data.y, sensitive_features=data.groups)
+    >>> all(line.holds for line in model.report_.constraints)
+    True
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "fit_intercept": ["boolean"],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "true_metric": ["boolean"],
+        "on_infeasible": [StrOptions({"warn", "raise", "ignore"})],
+        "solver": [str, Solver],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_steps": [Interval(Integral, 1, None, closed="left")],
+        "min_cell": [Interval(Integral, 2, None, closed="left")],
+        "small_cells": [StrOptions({"raise", "skip"})],
+        "warm_start": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        constraints: Constraint | list[Constraint] | tuple[Constraint, ...] = (),
+        *,
+        objective: Expression | Unfairness | None = None,
+        loss: str = "logistic",
+        C: float = 1.0,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        true_metric: bool = True,
+        on_infeasible: str = "warn",
+        solver: str | Solver = "auto",
+        tol: float = 1e-6,
+        max_steps: int = 1000,
+        min_cell: int = 10,
+        small_cells: str = "raise",
+        warm_start: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.constraints = constraints
+        self.objective = objective
+        self.loss = loss
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.true_metric = true_metric
+        self.on_infeasible = on_infeasible
+        self.solver = solver
+        self.tol = tol
+        self.max_steps = max_steps
+        self.min_cell = min_cell
+        self.small_cells = small_cells
+        self.warm_start = warm_start
+        self.random_state = random_state
+
+    def fit(
+        self, X: Any, y: Any, sensitive_features: Any = None, sample_weight: Any = None
+    ) -> ConstrainedClassifier:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n, d)
+        y : array of shape (n,)
+            Labels of two classes; the larger one (in sorting order) is the positive one.
+        sensitive_features : array, Series, data frame, dict of columns, or names of columns of X
+            The groups; needed only where a constraint speaks of groups, and never to predict.
+            Columns given by name are taken out of the features.
+        sample_weight : array of shape (n,), optional
+            Weights of the rows, in the loss and in every rate.
+        """
+        self._validate_params()
+        self._check_solver()
+        owner = type(self).__name__
+        X, groups, self.sensitive_names_ = split_sensitive(owner, X, sensitive_features)
+        rows = read_rows(self, X, y, sample_weight)
+        if len(rows.classes) > 2:
+            raise ValueError(
+                f"Only binary classification is supported. {owner} got {len(rows.classes)} classes; "
+                f"for class-wise bounds see NeymanPearsonClassifier."
+            )
+        model = LinearModel(rows.X, self.fit_intercept, *column_scales(owner, rows.X, rows.weight))
+        binding, plain = self._bind(model, rows, groups)
+        problem = self._problem(model, binding, rows)
+        fit = self._constrained(problem, binding, plain)
+        self.classes_ = rows.classes
+        self._store(model, fit)
+        self.report_ = make_report(
+            binding, fit, measure(problem, plain, fit.allowed), rows.codes == 1, rows.weight
+        )
+        self._judge(binding, fit)
+        return self
+
+    def _bind(self, model: LinearModel, rows: Rows, groups: Any) -> tuple[Binding, Result]:
+        """Bind the constraints, and fit without them: the model to compare with, and to start from."""
+        weight = None
+        if self.class_weight is not None:
+            weight = compute_sample_weight(self.class_weight, rows.y)
+            weight = weight if rows.weight is None else weight * rows.weight
+        shared = {"loss": self.loss, "objective_weight": weight}
+
+        def bound(best_loss: float | None) -> Binding:
+            return bind_rows(
+                type(self).__name__,
+                self.constraints,
+                rows.y,
+                groups,
+                rows.weight,
+                objective=self.objective,
+                best_loss=best_loss,
+                min_cell=self.min_cell,
+                small_cells=self.small_cells,
+                **shared,
+            )
+
+        listed = self.constraints if isinstance(self.constraints, list | tuple) else ()
+        budget = any("best_loss" in getattr(c, "needs", ()) for c in (self.constraints, *listed))
+        binding = None if budget else bound(None)  # before the work, so that errors come early
+        free = bind_rows(type(self).__name__, (), rows.y, None, rows.weight, **shared)
+        plain = self._run(self._problem(model, free, rows), self._start(model, np.zeros(model.dim)))
+        if binding is None:
+            binding = bound(float(free.terms.at(model.scores(plain.x)).values[0]))
+        return binding, plain
+
+    def _start(self, model: Any, otherwise: np.ndarray) -> np.ndarray:
+        """Return where to start: at the previous solution with `warm_start`."""
+        known = hasattr(self, "coef_") and self.coef_.shape == (1, model.features.shape[1])
+        if self.warm_start and known:
+            return model.parameters(self.coef_[0], float(self.intercept_[0]))
+        return otherwise
+
+    def _problem(self, model: LinearModel, binding: Binding, rows: Rows) -> LearningProblem:
+        return LearningProblem(model, binding.terms, l2=1.0 / (self.C * rows.total))
+
+    def _constrained(self, problem: LearningProblem, binding: Binding, plain: Result) -> Kept:
+        allowed = allowances(binding, self.tol)
+        if not binding.rows and self.objective is None:
+            return measure(problem, plain, allowed)
+        start = self._start(problem.model, plain.x)
+        if self.true_metric:
+            return keep(problem, start, self._run, allowed)
+        return measure(problem, self._run(problem, start), allowed)
+
+    def _judge(self, binding: Binding, fit: Kept) -> None:
+        """Warn or raise where the bounds are not met, with what was reached and what blocks."""
+        values = fit.true if self.true_metric else fit.smooth
+        allowed = fit.allowed if self.true_metric else max(1e-6, self.tol)
+        over = np.where(values <= allowed, 0.0, values)
+        broken = [
+            f"{row.name!r} asked {row.sense} {row.bound:g}, reached {row.measured(values[i]):.4f}"
+            for i in np.argsort(-over, kind="stable")
+            if over[i] > 0
+            for row in (binding.rows[i],)
+        ]
+        complain(type(self).__name__, self.on_infeasible, broken, list(fit.result.blocking))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        return tags

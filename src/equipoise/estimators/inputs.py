@@ -1,0 +1,147 @@
+"""What a user passes to `fit`, made ready: labels, weights, groups, scales."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from equipoise.constraints import Binding, bind
+
+FLOATS = (np.float64, np.float32)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The training rows, checked."""
+
+    X: Any  # (n, d) array or CSR, float64 or float32
+    y: np.ndarray  # (n,) labels as given
+    classes: np.ndarray  # (K,) sorted labels
+    codes: np.ndarray  # (n,) positions in `classes`
+    weight: np.ndarray | None  # (n,)
+
+    @property
+    def total(self) -> float:
+        """The weight of all rows."""
+        return float(self.y.size if self.weight is None else self.weight.sum())
+
+
+def read_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
+    """Check features, labels and weights as scikit-learn does, and find the classes."""
+    owner = type(estimator).__name__
+    X, y = validate_data(
+        estimator, X, y, accept_sparse="csr", dtype=FLOATS, accept_large_sparse=True
+    )
+    check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    _check_two(owner, classes)
+    weight = None
+    if sample_weight is not None:
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        _check_two(owner, classes[np.unique(codes[weight > 0])])
+    return Rows(X, y, classes, codes, weight)
+
+
+def split_sensitive(owner: str, X: Any, sensitive_features: Any) -> tuple[Any, Any, tuple]:
+    """Take sensitive columns that are given by name out of a data frame `X`.
+
+    Returns
+    -------
+    X, columns, names
+        The features, the sensitive columns, and the names that were taken out of X.
+    """
+    if isinstance(sensitive_features, str):
+        names = [sensitive_features]
+    elif _are_names(X, sensitive_features):
+        names = list(sensitive_features)
+    else:
+        return X, sensitive_features, ()
+    known = getattr(X, "columns", None)
+    if known is None:
+        raise ValueError(
+            f"{owner}: `sensitive_features` names columns ({', '.join(map(repr, names))}), but X is "
+            f"not a data frame; pass the columns themselves."
+        )
+    missing = [name for name in names if name not in known]
+    if missing:
+        raise ValueError(
+            f"{owner}: `sensitive_features` names the column {missing[0]!r}, which X does not have. "
+            f"Its columns are {', '.join(map(repr, list(known)[:10]))}."
+        )
+    return without(X, names), {name: X[name] for name in names}, tuple(names)
+
+
+def without(X: Any, names: Any) -> Any:
+    """Return a data frame without these columns; anything else as it is."""
+    known = getattr(X, "columns", None)
+    if known is None or not any(name in known for name in names):
+        return X
+    return X[[name for name in known if name not in names]]
+
+
+def _are_names(X: Any, values: Any) -> bool:
+    """A list of strings names columns, unless it is as long as the data: then it holds groups."""
+    if not isinstance(values, list) or not values or not all(isinstance(v, str) for v in values):
+        return False
+    known = getattr(X, "columns", ())
+    rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    return all(value in known for value in values) or len(values) != rows
+
+
+def bind_rows(owner: str, constraints: Any, *args: Any, **options: Any) -> Binding:
+    """Bind constraints; messages about the arguments of `fit` name the estimator."""
+    try:
+        return bind(constraints, *args, **options)
+    except ValueError as error:
+        said = str(error)
+        if not said.startswith("bind: "):
+            raise
+        raise ValueError(f"{owner}: {said.removeprefix('bind: ')}") from None
+
+
+def column_scales(owner: str, X: Any, weight: Any) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return column scales and centres; sparse columns are not centred.
+
+    The scale is the standard deviation (the root mean square of a sparse column), 1 for a constant
+    column: then features of any unit get a fair share of the penalty and of the solver's steps.
+    """
+    n = X.shape[0]
+    share = np.full(n, 1.0 / n) if weight is None else weight / weight.sum()
+    if sparse.issparse(X):
+        center = np.asarray(X.T @ share, dtype=np.float64)
+        square = np.asarray(X.multiply(X).T @ share, dtype=np.float64)
+        _check_varies(owner, square - center**2 <= 1e-12 * square)
+        scale = np.sqrt(square)
+        return np.where(scale > 0, scale, 1.0), None
+    # einsum: no copy of the size of X is made
+    center = np.einsum("i,ij->j", share, X, dtype=np.float64)
+    square = np.einsum("i,ij,ij->j", share, X, X, dtype=np.float64)
+    variance = np.maximum(square - center**2, 0.0)
+    constant = variance <= 1e-12 * square
+    if np.any((variance <= 1e-6 * square) & (square > 0)):  # far from 0: subtract first
+        variance = np.array([share @ (column - c) ** 2 for column, c in zip(X.T, center)])
+        constant = variance <= 1e-24 * square
+    _check_varies(owner, constant)
+    return np.where(constant, 1.0, np.sqrt(variance)), center
+
+
+def _check_varies(owner: str, constant: np.ndarray) -> None:
+    if constant.all():
+        raise ValueError(
+            f"{owner}: every column of X is constant, so there is nothing to learn from; give X at "
+            f"least one feature that differs from row to row."
+        )
+
+
+def _check_two(owner: str, classes: np.ndarray) -> None:
+    """Raise where the labels do not hold two classes, in scikit-learn's words."""
+    if len(classes) < 2:
+        raise ValueError(
+            f"{owner} can't train when only one class is present. This solver needs samples of at "
+            f"least 2 classes in the data, but the data contains only one class: {classes[0]!r}"
+        )

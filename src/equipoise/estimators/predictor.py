@@ -1,0 +1,74 @@
+"""What the linear classifiers share: running a solver, keeping its answer, predicting."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, softmax
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from equipoise import _check
+from equipoise.estimators.inputs import FLOATS, without
+from equipoise.estimators.promise import Kept, linear_scores
+from equipoise.problems.learning import LearningProblem
+from equipoise.run import Result, solve
+from equipoise.solvers import SOLVERS, Solver
+from equipoise.solvers.auto import choose
+
+
+class LinearPredictor:
+    """A mixin for estimators with `solver`, `tol`, `max_steps` and `random_state`."""
+
+    classes_: np.ndarray
+    coef_: np.ndarray
+    intercept_: np.ndarray
+    solver: str | Solver
+    tol: float
+    max_steps: int
+    random_state: Any
+
+    def _check_solver(self) -> None:
+        if isinstance(self.solver, str):
+            _check.choice(type(self).__name__, "solver", self.solver, ("auto", *SOLVERS))
+
+    def _run(self, problem: LearningProblem, x0: np.ndarray) -> Result:
+        solver = choose(problem, self.tol) if self.solver == "auto" else self.solver
+        seed = self.random_state or 0
+        if not isinstance(seed, int | np.integer):
+            seed = check_random_state(seed).randint(2**31)
+        return solve(
+            problem, solver, x0, max_steps=self.max_steps, tol=self.tol, seed=int(seed), density=3
+        )
+
+    def _store(self, model: Any, fit: Kept) -> None:
+        coef, intercept = model.coefficients(fit.result.x)
+        self.coef_ = np.atleast_2d(coef)
+        self.intercept_ = np.atleast_1d(np.asarray(intercept, dtype=np.float64))
+        self.result_, self.certificate_ = fit.result, fit.result.certificate
+        self.status_, self.trace_ = fit.result.status, fit.result.trace
+        self.n_iter_ = max(1, fit.result.nit)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the scores: (n,) for two classes, positive for the second; (n, K) for K > 2."""
+        check_is_fitted(self)
+        X = without(X, getattr(self, "sensitive_names_", ()))
+        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+        return linear_scores(X, self.coef_, self.intercept_)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the predicted labels."""
+        return self.classes_[codes_of(self.decision_function(X))]
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return class probabilities: the logistic function of the score, or its softmax."""
+        scores = self.decision_function(X)
+        if scores.ndim == 2:
+            return softmax(scores, axis=1)
+        return np.column_stack((expit(-scores), expit(scores)))
+
+
+def codes_of(scores: np.ndarray) -> np.ndarray:
+    """Return the class that scores predict, as its position."""
+    return (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)

@@ -1,0 +1,47 @@
+"""Model: from parameters to scores, and back."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from equipoise._array import Array
+
+
+class Model(ABC):
+    """Scores that are linear in the parameters `x`.
+
+    Attributes
+    ----------
+    dim : int
+        The number of parameters.
+    n_rows : int
+    penalised : ndarray of shape (dim,)
+        1 for a weight, 0 for an intercept: what a penalty on the weights counts.
+    """
+
+    dim: int
+    n_rows: int
+    penalised: np.ndarray
+
+    @abstractmethod
+    def scores(self, x: Array) -> Array:
+        """Return the scores of all rows: one product with the data."""
+
+    @abstractmethod
+    def pull(self, gradient: Array) -> Array:
+        """Return the parameter-gradient (dim,) of a score-gradient: one transposed product."""
+
+    @abstractmethod
+    def rows(self, index: np.ndarray) -> Model:
+        """Return the model of some rows."""
+
+    @property
+    @abstractmethod
+    def norms(self) -> np.ndarray:
+        """The length of the derivative of each row's score, shape (n,)."""
+
+    def push(self, v: Array) -> Array:
+        """Return the change of the scores along the direction `v` of parameters."""
+        return self.scores(v)

@@ -1,0 +1,63 @@
+"""Constraints on both sides: ``|c_i(x)| <= bound_i`` as one function each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from equipoise import _check
+from equipoise._array import Array
+from equipoise.problem import Point, Problem
+
+
+class AbsoluteProblem(Problem):
+    r"""``min f_0(x)  s.t.  |c_i(x)| - bound_i <= 0``, with ``c_i`` the constraints of another problem.
+
+    Where every ``c_i`` is L-smooth, ``|c_i|`` is L-weakly convex, and methods that know `bound` can
+    linearise inside the absolute value (`equipoise.solvers.theta_steps.ProxLinear`). At a kink
+    the gradient of ``c_i`` itself is used.
+
+    Parameters
+    ----------
+    base : Problem
+        Its objective stays; its constraint functions are the ``c_i``.
+    bound : float or array-like of shape (m,)
+        Non-negative.
+    """
+
+    def __init__(self, base: Problem, bound: Any) -> None:
+        owner = "AbsoluteProblem"
+        if not isinstance(base, Problem):
+            _check.fail(owner, "base", "must be a Problem", type(base).__name__)
+        self.base = base
+        bounds = np.full(base.n_constraints, bound) if np.ndim(bound) == 0 else bound
+        self.bound = _check.vector(owner, "bound", bounds, base.n_constraints).copy()
+        if (self.bound < 0).any():
+            _check.fail(owner, "bound", "must be non-negative", float(self.bound.min()))
+        self.dim, self.domain, self.n_constraints = base.dim, base.domain, base.n_constraints
+        self.names = tuple(f"|{name}|" for name in base.names)
+        known = base.facts
+        affine = known.smoothness == 0.0
+        self.facts = replace(
+            known,
+            smooth=False,
+            convex_constraints=True if affine else None,
+            convex=True if affine else None,
+            weak_convexity=known.smoothness,
+            smoothness=None,
+        )
+
+    def at(self, x: Array) -> Point:
+        """Evaluate every function at `x`."""
+        point = self.base.at(x)
+        inner = point.constraints
+        values = np.concatenate((point.values[:1], np.abs(inner) - self.bound))
+        sign = np.concatenate(([1.0], np.where(inner < 0, -1.0, 1.0)))
+        return Point(point.x, values, lambda weights: point.vjp(sign * weights))
+
+    def sample(self, rng: np.random.Generator) -> Problem:
+        """Return the same constraints on a mini-batch."""
+        batch = self.base.sample(rng)
+        return self if batch is self.base else AbsoluteProblem(batch, self.bound)

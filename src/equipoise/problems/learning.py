@@ -1,0 +1,170 @@
+"""Learning problems: a model, terms of its scores, and a domain for its parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+
+import numpy as np
+
+from equipoise import _check
+from equipoise._array import Array, like, norm, to_numpy
+from equipoise.models.model import Model
+from equipoise.problem import Facts, Point, Problem
+from equipoise.sets.set import Set
+from equipoise.sets.whole_space import WholeSpace
+from equipoise.terms.terms import Terms
+
+
+class LearningProblem(Problem):
+    """``min f_0(scores(x)) + l2/2 |weights|^2  s.t.  f_i(scores(x)) <= 0``.
+
+    One evaluation costs one product with the data and one exponential per score; a gradient of any
+    weighted sum one product with the transpose; a Hessian product two products and no exponential.
+
+    Parameters
+    ----------
+    model : Model
+        Maps the parameters `x` to scores.
+    terms : Terms
+        Objective and constraints as functions of the scores.
+    domain : Set, default whole space
+    l2 : float, default 0
+        A penalty on the weights, not on intercepts.
+    facts : Facts, optional
+        By default computed; see the notes.
+    names : sequence of str, optional
+        Names of the constraints; by default those of the terms.
+    batch : int, optional
+        The rows of a mini-batch; by default the problem is deterministic.
+
+    Notes
+    -----
+    The computed facts are bounds from the lengths of the rows: each pointwise function's constants,
+    times weighted means of ``|a|`` (slopes) and ``|a|^2`` (curvatures). They need one
+    pass over the data, and can be far above the true constants. With a penalty, gradients are
+    bounded only on a bounded domain.
+
+    Mini-batches are drawn without replacement, new for each call of `sample`. A rate is estimated
+    by its sum over the rows drawn times ``n / batch``, so it keeps its mean; a small group may be
+    absent from a batch.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        terms: Terms,
+        *,
+        domain: Set | None = None,
+        l2: float = 0.0,
+        facts: Facts | None = None,
+        names: Sequence[str] | None = None,
+        batch: int | None = None,
+    ) -> None:
+        owner = "LearningProblem"
+        if model.n_rows != terms.n_rows:
+            rule = f"must be over the model's {model.n_rows} rows"
+            _check.fail(owner, "terms", rule, terms.n_rows)
+        self.model, self.terms = model, terms
+        self.domain = domain if domain is not None else WholeSpace()
+        self.dim, self.n_constraints = model.dim, terms.n_constraints
+        if self.domain.dim not in (None, self.dim):
+            rule = f"must have the model's dimension {self.dim}"
+            _check.fail(owner, "domain", rule, self.domain.dim)
+        self.l2 = _check.non_negative(owner, "l2", l2)
+        self.names = tuple(names) if names is not None else terms.names
+        if len(self.names) != self.n_constraints:
+            _check.fail(owner, "names", f"must have {self.n_constraints} entries", self.names)
+        self.batch = None if batch is None else _check.count(owner, "batch", batch, least=1)
+        if self.batch is not None and self.batch > model.n_rows:
+            _check.fail(owner, "batch", f"must be at most the {model.n_rows} rows", batch)
+        self.facts = facts if facts is not None else self._facts()
+
+    def at(self, x: Array) -> Point:
+        """Evaluate every function at `x`."""
+        scores = self.model.scores(x)
+        point = self.terms.at(scores)
+        values = point.values
+        if self.l2 > 0.0:
+            penalised = self._weights(x)
+            values[0] += 0.5 * self.l2 * norm(penalised) ** 2
+
+        def back(weights: np.ndarray, score_gradient: Array, v: Array) -> Array:
+            gradient = _as(self.model.pull(score_gradient), x)
+            if self.l2 > 0.0 and weights[0] != 0.0:
+                gradient = gradient + (self.l2 * float(weights[0])) * self._weights(v)
+            return gradient
+
+        def vjp(weights: np.ndarray) -> Array:
+            return back(weights, point.slope(weights), x)
+
+        if point.curve is None:
+            return Point(x, values, vjp)
+        curve = point.curve
+
+        def hvp(weights: np.ndarray, v: Array) -> Array:
+            return back(weights, curve(weights, self.model.push(v)), v)
+
+        return Point(x, values, vjp, hvp)
+
+    def hard(self, x: Array) -> np.ndarray:
+        """Return the values (m + 1,) with thresholded rates; without the penalty."""
+        return self.terms.hard(self.model.scores(x))
+
+    def with_terms(self, terms: Terms) -> LearningProblem:
+        """Return the problem with other terms over the same rows, e.g. sharper ones."""
+        return LearningProblem(
+            self.model, terms, domain=self.domain, l2=self.l2, names=self.names, batch=self.batch
+        )
+
+    def sample(self, rng: np.random.Generator) -> Problem:
+        """Return a mini-batch of `batch` rows, or the problem itself if it has none."""
+        if self.batch is None:
+            return self
+        n = self.model.n_rows
+        index = rng.choice(n, self.batch, replace=False, shuffle=False)
+        drawn = copy(self)
+        drawn.model = self.model.rows(index)
+        drawn.terms = self.terms.rows(index, n / self.batch)
+        drawn.batch = None
+        return drawn
+
+    def _weights(self, x: Array) -> Array:
+        return x * like(self.model.penalised, x)
+
+    def _facts(self) -> Facts:
+        bounds = self.terms.bounds(self.model.norms)
+        lipschitz, smoothness, weak = bounds.lipschitz, bounds.smoothness, bounds.weak_convexity
+        if self.l2 > 0.0:
+            if smoothness is not None:
+                smoothness = smoothness.copy()
+                smoothness[0] += self.l2
+            if lipschitz is not None:
+                farthest = norm(self.domain.project(np.zeros(self.dim))) + self.domain.diameter
+                lipschitz = lipschitz.copy()
+                lipschitz[0] += self.l2 * farthest
+        return Facts(
+            smooth=self.terms.smooth,
+            convex=None if weak is None else bool((weak == 0).all()),
+            convex_constraints=None if weak is None else bool((weak[1:] == 0).all()),
+            weak_convexity=_largest(weak),
+            smoothness=_largest(smoothness),
+            lipschitz=_largest(lipschitz),
+            lower_bound=bounds.lower,
+            stochastic=self.batch is not None,
+        )
+
+
+def _largest(values: np.ndarray | None) -> float | None:
+    if values is None or not np.isfinite(values).all():
+        return None
+    return float(values.max())
+
+
+def _as(gradient: Array, x: Array) -> Array:
+    """Return `gradient` in the kind and dtype of `x`: the data may be of another precision."""
+    if isinstance(x, np.ndarray):
+        if not isinstance(gradient, np.ndarray):
+            gradient = to_numpy(gradient)
+        return gradient.astype(x.dtype, copy=False)
+    return like(gradient, x)

@@ -1,0 +1,217 @@
+"""Accelerated projected gradients: the inner method for smooth problems without constraints."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from equipoise import _check
+from equipoise._array import Array, dot, norm
+from equipoise.problem import Point, Problem
+from equipoise.solvers.solver import SMOOTH, Guarantee, Need, Solver
+from equipoise.status import Status
+
+UNCONSTRAINED = Need(
+    "a problem without constraints (merge them into the objective first, by a `MeritProblem`)",
+    lambda problem, _: problem.n_constraints > 0,
+)
+PATIENCE = 5  # rises of F in a row after which the momentum is restarted
+ROUNDING = 1e-14  # relative error of a function value
+
+
+@dataclass(frozen=True)
+class Backtracking:
+    """A step size that adapts: cut where F bends more than ``1 / n``, let grow where it is flat.
+
+    Parameters
+    ----------
+    first : float, optional
+        The first step size to try; by default from a difference of two gradients.
+    """
+
+    first: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.first is not None:
+            _check.positive("Backtracking", "first", self.first)
+
+
+@dataclass(frozen=True)
+class State:
+    """Iterate, extrapolated point, and the point the stopping rule speaks of."""
+
+    x: Array  # (d,) iterate
+    y: Array  # (d,) extrapolated point
+    value: float  # F(x)
+    n: float  # step size to try next
+    momentum: float  # FISTA's sequence, for mu = 0
+    rises: int  # times in a row that F rose
+    answer: Array  # (d,) a point T(u) = P_X(u - n grad F(u))
+    distance: float  # dist(-grad F, N_X) there; inf where it was not worth measuring
+    taken: int  # steps taken
+
+
+@dataclass(frozen=True, kw_only=True)
+class AcceleratedProjectedGradient(Solver[State]):
+    r"""Nesterov's method for a smooth, `mu`-strongly convex F on a simple set.
+
+    With ``T(u) = P_X(u - n grad F(u))`` and ``q = (1 - sqrt(mu n)) / (1 + sqrt(mu n))``:
+
+    1. x <- T(y), where n is cut until F(x) <= F(y) + <grad F(y), x - y> + |x - y|^2 / (2 n)
+    2. y <- x + q (x - x_old), where q = 0 if mu n >= 1 or F rose 5 times in a row
+    3. stop where the gradient mapping |u - T(u)| / n at u = y (or at u = x) is at most tol and
+       dist(-grad F, N_X) at T(u), measured there, is at most tol
+
+    For ``mu = 0`` the momentum is FISTA's, restarted where it points uphill; a step that raises F is
+    refused. So F falls along the iterates, and the method can be used where F is not convex.
+
+    Output: ``T(u)``. When the verdict is `Status.CONVERGED` its distance is at most `tol`; for
+    ``n <= 1/K``, K a Lipschitz constant of grad F, that is so as soon as the mapping is at most
+    ``tol / (1 + K n)``.
+
+    Guarantee: ``F(x_k) - F* <= (1 - sqrt(mu/K))^k (F(x_0) - F* + mu/2 |x_0 - x*|^2)``, n = 1/K.
+
+    Parameters
+    ----------
+    mu : float
+        A strong-convexity modulus of F; 0 where none is known.
+    step_size : float or Backtracking, optional
+        A number n is used as it is. By default ``1 / L`` where the problem's facts know the
+        smoothness L, else `Backtracking`.
+    tol : float
+        The distance of the negative gradient from the normal cone to reach.
+    steps : int
+        The budget; the verdict is then `Status.MAX_STEPS`.
+    test_at : {"y", "x"}
+        Where the gradient mapping is measured: "x", as in P004, costs one more gradient a step.
+
+    References
+    ----------
+    Nesterov 2018, scheme (2.2.22); Beck & Teboulle 2009; O'Donoghue & Candes 2015; P004.
+    """
+
+    name: ClassVar[str] = "apg"
+    guarantee: ClassVar[Guarantee] = Guarantee(
+        problems="strongly convex smooth objective, no constraints",
+        quantity="dist(-grad F, N_X) <= eps",
+        rate="O(sqrt(K/mu) log 1/eps)",
+        reference="Nesterov 2018",
+    )
+    needs: ClassVar[tuple[Need, ...]] = (SMOOTH, UNCONSTRAINED)
+
+    mu: float = 0.0
+    step_size: float | Backtracking | None = None
+    tol: float = 1e-6
+    steps: int = 10_000
+    test_at: str = "y"
+
+    def __post_init__(self) -> None:
+        owner = type(self).__name__
+        _check.non_negative(owner, "mu", self.mu)
+        if self.step_size is not None and not isinstance(self.step_size, Backtracking):
+            _check.positive(owner, "step_size", self.step_size)
+        _check.non_negative(owner, "tol", self.tol)
+        _check.count(owner, "steps", self.steps, least=1)
+        _check.choice(owner, "test_at", self.test_at, ("y", "x"))
+
+    def init(self, problem: Problem, x0: Array) -> State:
+        """Return the state before the first step."""
+        rule, point = self._rule(problem), problem.at(x0)
+        if not isinstance(rule, Backtracking):
+            n = rule
+        elif rule.first is not None:
+            n = rule.first
+        else:
+            n = _first_step(problem, point)
+        return State(x0, x0, point.objective, n, 1.0, 0, x0, math.inf, 0)
+
+    def step(self, problem: Problem, state: State, t: int, rng: np.random.Generator) -> State:
+        """Return the state after step `t`."""
+        at_y = problem.at(state.y)
+        at_x, n, wider = self._descend(problem, at_y, state.n)  # 1
+        x, value = at_x.x, at_x.objective
+        rises = state.rises + 1 if value > state.value + ROUNDING * abs(value) else 0
+        momentum = 0.5 * (1 + math.sqrt(1 + 4 * state.momentum**2))
+        if self.mu > 0:
+            root = math.sqrt(self.mu * n)
+            restart = root >= 1 or rises >= PATIENCE
+            q = (1 - root) / (1 + root)
+        else:
+            restart = dot(state.y - x, x - state.x) > 0
+            q = (state.momentum - 1) / momentum
+        answer, distance = self._test(problem, at_y, at_x, n)  # 3
+        taken = state.taken + 1
+        if self.mu == 0 and rises and state.momentum > 1:
+            return replace(
+                state,
+                y=state.x,
+                n=wider,
+                momentum=1.0,
+                answer=answer,
+                distance=distance,
+                taken=taken,
+            )
+        if restart:
+            return State(x, x, value, wider, 1.0, 0, answer, distance, taken)
+        y = x + q * (x - state.x)  # 2
+        return State(x, y, value, wider, momentum, rises, answer, distance, taken)
+
+    def output(self, state: State) -> tuple[Array, np.ndarray]:
+        """Return ``T(u)``; there are no constraints and so no multipliers."""
+        return state.answer, np.zeros(0)
+
+    def verdict(self, state: State) -> Status | None:
+        """Stop where the distance measured is at most `tol`, or at the end of the budget."""
+        if state.distance <= self.tol:
+            return Status.CONVERGED
+        return Status.MAX_STEPS if state.taken >= self.steps else None
+
+    def _rule(self, problem: Problem) -> float | Backtracking:
+        if self.step_size is not None:
+            return self.step_size
+        L = problem.facts.smoothness
+        return 1.0 / L if L else Backtracking()
+
+    def _descend(self, problem: Problem, at_y: Point, n: float) -> tuple[Point, float, float]:
+        """Return ``T(y)``, the step size n used, and the one to try next."""
+        y, g = at_y.x, at_y.gradient(0)
+        adaptive = isinstance(self._rule(problem), Backtracking)
+        while True:
+            at_x = problem.at(problem.domain.project(y - n * g))
+            d = at_x.x - y
+            square = dot(d, d)
+            if not adaptive or square == 0.0:
+                return at_x, n, n
+            bend = at_x.objective - at_y.objective - dot(g, d)
+            if square / n <= 1e3 * ROUNDING * abs(at_y.objective):  # values too close to tell
+                bend = 0.5 * dot(at_x.gradient(0) - g, d)
+            curvature = 2 * bend / square
+            if curvature * n <= 1.0:
+                return at_x, n, n if curvature * n > 0.5 else 1.1 * n
+            n = max(0.1 * n, min(0.5 * n, 0.9 / curvature))
+
+    def _test(self, problem: Problem, at_y: Point, at_x: Point, n: float) -> tuple[Array, float]:
+        """Return ``T(u)`` and, where the gradient mapping is small, the distance there."""
+        u, at_T = at_y.x, at_x
+        if self.test_at == "x":
+            u = at_x.x
+            at_T = problem.at(problem.domain.project(u - n * at_x.gradient(0)))
+        if norm(u - at_T.x) > n * self.tol:
+            return at_T.x, math.inf
+        return at_T.x, problem.domain.normal_distance(at_T.x, -at_T.gradient(0))
+
+
+def _first_step(problem: Problem, point: Point) -> float:
+    """Return ``1 / L`` with L the bend of F along a short step downhill."""
+    x, g = point.x, point.gradient(0)
+    slope = norm(g)
+    if slope == 0.0:
+        return 1.0
+    length = 1e-4 * max(1.0, norm(x))
+    near = problem.at(problem.domain.project(x - (length / slope) * g))
+    moved = norm(near.x - x)
+    bend = norm(near.gradient(0) - g) / moved if moved > 0 else 0.0
+    return 1.0 / max(bend, slope / min(problem.domain.diameter, 1e3 * max(1.0, norm(x))))

@@ -1,0 +1,188 @@
+"""Augmented Lagrangian with Newton-CG steps: the method for smooth problems of any size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from equipoise import _check
+from equipoise._array import Array, dot, norm
+from equipoise.problem import Point, Problem
+from equipoise.problems.merit import AugmentedLagrangian
+from equipoise.solvers.newton_cg import conjugate_gradients
+from equipoise.solvers.solver import DETERMINISTIC, SMOOTH, Guarantee, Solver
+from equipoise.status import Status
+
+Product = Callable[[Array], Array]
+
+
+@dataclass(frozen=True)
+class State:
+    """The iterate, the multipliers, and the outer loop's tolerances."""
+
+    x: Array  # (d,) iterate
+    lam: np.ndarray  # (m,) multipliers
+    b: float  # penalty
+    accuracy: float  # gradient at which the multipliers are updated
+    violation: float  # max_i |min(-f_i, lam_i / b)| at the last update
+    residual: float  # KKT residual of (x, pushed multipliers) at the last step
+    pushed: np.ndarray  # (m,) [lam + b f(x)]_+, the multipliers of the output
+    stalled: int  # steps in a row that gained nothing
+
+
+@dataclass(frozen=True, kw_only=True)
+class AugmentedNewton(Solver[State]):
+    r"""Newton-CG on the augmented Lagrangian ``A(x) = f_0 + 1/(2b) sum_i ([lam_i + b f_i]_+^2 - lam_i^2)``.
+
+    1. g <- grad A(x); T <- the linear piece of the tangent projection at (x, -g)
+    2. if |T(-g)| <= accuracy: lam <- [lam + b f(x)]_+; b <- growth b unless the violation
+       fell to a quarter; accuracy <- accuracy / 10; g <- grad A(x) with the new lam
+    3. d <- truncated CG for T H T d = T(-g), stopped at negative curvature, where
+       H v = (hess f_0 + sum_i [lam_i + b f_i]_+ hess f_i) v + b sum_active grad f_i <grad f_i, v>
+    4. x <- P_X(x + s d) with the first s = 1, 1/2, .. that lowers A enough
+
+    H is never formed: a product costs one `hvp` and k inner products, k the active constraints.
+
+    Output: the iterate and ``[lam + b f(x)]_+``. Stops by itself where its KKT residual is at most `tol`, or
+    where rounding ends progress.
+
+    Guarantee: every step lowers A; limit points are KKT points or stationary for the squared
+    violation (augmented Lagrangian theory, Bertsekas 1982). Locally superlinear.
+
+    Parameters
+    ----------
+    tol : float
+        The KKT residual at which the method stops by itself.
+    penalty : float, optional
+        The first b; by default such that the violation at the start counts beside the objective,
+        between 10 and 1e4.
+    growth : float
+        Factor of the penalty.
+    """
+
+    name: ClassVar[str] = "augmented_newton"
+    guarantee: ClassVar[Guarantee] = Guarantee(
+        problems="smooth objective and constraints, convex or not",
+        quantity="KKT residual, or stationarity of the squared violation",
+        rate="locally superlinear",
+        reference="Bertsekas 1982; Birgin & Martinez 2014",
+    )
+    needs = (SMOOTH, DETERMINISTIC)
+
+    tol: float = 1e-9
+    penalty: float | None = None
+    growth: float = 5.0
+
+    def __post_init__(self) -> None:
+        _check.positive("AugmentedNewton", "tol", self.tol)
+        if self.penalty is not None:
+            _check.positive("AugmentedNewton", "penalty", self.penalty)
+        _check.positive("AugmentedNewton", "growth", self.growth - 1)
+
+    def init(self, problem: Problem, x0: Array) -> State:
+        """Return the state before the first step."""
+        point = problem.at(x0)
+        lam = np.zeros(problem.n_constraints)
+        g = norm(problem.domain.tangent(x0, -point.gradient(0)))
+        b = self.penalty or self._first_penalty(problem, point, g)
+        return State(x0, lam, b, 0.1 * max(g, 1e-3), np.inf, np.inf, lam, 0)
+
+    def _first_penalty(self, problem: Problem, point: Point, g: float) -> float:
+        """Enough for the violation to count beside the objective, in value and in slope."""
+        over = np.maximum(point.constraints, 0.0)
+        if not over.any():
+            return 10.0
+        pull = problem.domain.tangent(point.x, -point.vjp(np.concatenate(([0.0], over))))
+        by_value = 2 * abs(point.objective) / (over @ over)
+        by_slope = 10 * g / max(norm(pull), 1e-12)
+        return float(np.clip(max(by_value, by_slope), 10.0, 1e4))
+
+    def step(self, problem: Problem, state: State, t: int, rng: np.random.Generator) -> State:
+        """Return the state after step `t`."""
+        x, lam, b, accuracy, violation = (
+            state.x, state.lam, state.b, state.accuracy, state.violation,
+        )  # fmt: skip
+        point = problem.at(x)
+        value, slopes = AugmentedLagrangian(lam, b)(point.values)
+        g = point.vjp(slopes)  # 1
+        piece = problem.domain.tangent_map(x, -g)
+        residual = _residual(point, slopes[1:], norm(piece(-g)))
+        if norm(piece(-g)) <= accuracy and lam.size:  # 2
+            lam = slopes[1:]
+            infeasible = float(np.abs(np.minimum(-point.constraints, lam / b)).max())
+            b = b if infeasible <= 0.25 * violation else min(self.growth * b, 1e10)
+            violation, accuracy = min(violation, infeasible), max(0.1 * accuracy, 0.1 * self.tol)
+            value, slopes = AugmentedLagrangian(lam, b)(point.values)
+            g = point.vjp(slopes)
+            piece = problem.domain.tangent_map(x, -g)
+        target = piece(-g)
+        hessian = _hessian(problem, point, slopes, b)
+        d = conjugate_gradients(
+            lambda v: piece(hessian(v)), target, min(0.5, norm(target) ** 0.5)
+        )  # 3
+        new, gained = self._search(problem, x, value, g, d, AugmentedLagrangian(lam, b))  # 4
+        if not gained and norm(d - target) > 0:
+            new, gained = self._search(problem, x, value, g, target, AugmentedLagrangian(lam, b))
+        stalled = 0 if gained else state.stalled + 1
+        return State(new, lam, b, accuracy, violation, residual, slopes[1:], stalled)
+
+    def _search(
+        self,
+        problem: Problem,
+        x: Array,
+        value: float,
+        g: Array,
+        d: Array,
+        merit: AugmentedLagrangian,
+    ) -> tuple[Array, bool]:
+        """Armijo's rule along the projection arc."""
+        rounding = 1e-14 * max(1.0, abs(value))
+        for s in 0.5 ** np.arange(30):
+            new = problem.domain.project(x + float(s) * d)
+            fall = dot(g, new - x)
+            if merit(problem.at(new).values)[0] <= value + 1e-4 * min(fall, 0.0) + rounding:
+                return new, norm(new - x) > 1e-15 * max(1.0, norm(x))
+        return x, False
+
+    def output(self, state: State) -> tuple[Array, np.ndarray]:
+        """Return the iterate and its multipliers."""
+        return state.x, state.pushed
+
+    def verdict(self, state: State) -> Status | None:
+        """Stop at the tolerance, or where nothing is gained any more."""
+        if state.residual <= self.tol:
+            return Status.CONVERGED
+        return Status.STALLED if state.stalled >= 8 else None
+
+
+def _residual(point: Point, lam: np.ndarray, stationarity: float) -> float:
+    """The largest of stationarity, violation and complementarity."""
+    if lam.size == 0:
+        return stationarity
+    return max(stationarity, point.violation, float(np.abs(lam * point.constraints).sum()))
+
+
+def _hessian(problem: Problem, point: Point, slopes: np.ndarray, b: float) -> Product:
+    """Products with the augmented Lagrangian's generalised Hessian."""
+    active = np.flatnonzero(slopes[1:] > 0) + 1
+    rows = [point.gradient(int(i)) for i in active]
+    if point.hvp is not None:
+        hvp = point.hvp
+        curve: Product = lambda v: hvp(slopes, v)  # noqa: E731
+    else:
+        base = point.vjp(slopes)
+
+        def curve(v: Array) -> Array:
+            h = 1e-6 * max(1.0, norm(point.x)) / max(norm(v), 1e-300)
+            return (problem.at(point.x + h * v).vjp(slopes) - base) / h
+
+    def product(v: Array) -> Array:
+        total = curve(v)
+        for row in rows:
+            total = total + (b * dot(row, v)) * row
+        return total
+
+    return product

@@ -1,0 +1,201 @@
+"""iPPP: inexact proximal-point penalty method (Lin, Ma & Xu 2022)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from equipoise import _check
+from equipoise._array import Array
+from equipoise.problem import Problem
+from equipoise.problems.merit import MeritProblem, QuadraticPenalty
+from equipoise.problems.proximal import ProximalProblem
+from equipoise.solvers.apg import AcceleratedProjectedGradient, Backtracking
+from equipoise.solvers.imela import KKT, constants
+from equipoise.solvers.solver import CONVEX_CONSTRAINTS, SMOOTH, Guarantee, Need, Solver
+from equipoise.solvers.staged import Staged
+from equipoise.solvers.steps import StepRule
+
+LARGEST = 1e9  # of the penalty: an infeasible problem drives it up
+LEAST = 1e-11  # of the tolerance
+
+
+@dataclass(frozen=True)
+class SquareRoot(StepRule):
+    """``size * sqrt(t + 1)``."""
+
+    size: float
+
+    def __post_init__(self) -> None:
+        _check.positive("SquareRoot", "size", self.size)
+
+    def __call__(self, t: int, gap: float | None = None, g: Array | None = None) -> float:
+        """Return the value of stage `t`."""
+        return self.size * math.sqrt(t + 1)
+
+
+@dataclass(frozen=True)
+class Inverse(StepRule):
+    """``size / (t + 1)``."""
+
+    size: float
+
+    def __post_init__(self) -> None:
+        _check.positive("Inverse", "size", self.size)
+
+    def __call__(self, t: int, gap: float | None = None, g: Array | None = None) -> float:
+        """Return the value of stage `t`."""
+        return self.size / (t + 1)
+
+
+@dataclass(frozen=True)
+class Outer:
+    """Iterate, multipliers, and the best pair so far."""
+
+    x: Array  # (d,) iterate, the centre of the next subproblem
+    lam: np.ndarray  # (m,) multipliers that belong to x
+    b: float  # penalty of the next subproblem
+    tol: float  # its tolerance
+    best: Array  # (d,) iterate with the least KKT sum
+    multipliers: np.ndarray  # (m,) those that belong to it
+    kkt: float  # its KKT sum
+    L: float  # smoothness
+    p: float  # prox parameter
+    n: float | None  # the inner method's step size
+    t: int  # outer steps taken
+
+
+@dataclass(frozen=True, kw_only=True)
+class IPPP(Staged[Outer]):
+    r"""Proximal points of a quadratic penalty whose weight grows.
+
+    For t = 0, 1, ..., from x on, by accelerated projected gradients:
+
+    1. x_new <- a point of X with dist(-grad Phi(x_new), N_X(x_new)) <= eps_t, where
+       Phi(u) = f_0(u) + b_t/2 sum_i [f_i(u)]_+^2 + p/2 |u - x|^2
+    2. lam_i <- b_t [f_i(x_new)]_+,  x <- x_new
+    3. b <- 2 b where violation or complementarity exceed stationarity; eps <- a tenth of the
+       largest of the three
+
+    Step 3 is this library's. A penalty leaves a violation of about ``lam / b``, and its condition grows
+    with b: so b is raised only while that violation is what keeps (x, lam) from being optimal. P004 has
+    ``b_t = b sqrt(t + 1)`` and ``eps_t = 1 / (t + 1)``, which `paper_schedule` sets up: an accuracy eps then
+    takes about eps^-2 outer steps.
+
+    Output: the pair (x, lam) with the least KKT sum ``stationarity + |[f]_+| + sum_i |lam_i f_i|``; the
+    theorem only says that a good one exists. The last pair is in the state.
+
+    Guarantee: an eps-KKT point after O~(eps^-5/2) gradients, for convex constraints with a Slater
+    point; the start need not be feasible.
+
+    Parameters
+    ----------
+    penalty : float or StepRule
+        A number is the first b, and step 3 raises it; a rule, like `SquareRoot`, gives every b_t.
+    inner_tol : StepRule, optional
+        eps_t, like `Inverse`; by default as in step 3.
+    prox : float, optional
+        p, larger than L; by default 2 L.
+    smoothness : float, optional
+        L, of all functions; by default from the problem's facts, or twice the curvature at the start
+        of the objective and the worst constraint.
+    steps : int
+        The most inner steps in an outer one.
+
+    References
+    ----------
+    Lin, Ma & Xu 2022; P004.
+    """
+
+    name: ClassVar[str] = "ippp"
+    guarantee: ClassVar[Guarantee] = Guarantee(
+        problems="smooth non-convex objective, smooth convex constraints",
+        quantity="eps-KKT: stationarity, violation, complementarity",
+        rate="O~(eps^-5/2)",
+        reference="Lin, Ma & Xu 2022",
+    )
+    needs: ClassVar[tuple[Need, ...]] = (SMOOTH, CONVEX_CONSTRAINTS)
+
+    penalty: float | StepRule = 10.0
+    inner_tol: StepRule | None = None
+    prox: float | None = None
+    smoothness: float | None = None
+    steps: int = 10_000
+
+    def __post_init__(self) -> None:
+        owner = type(self).__name__
+        if not isinstance(self.penalty, StepRule):
+            _check.positive(owner, "penalty", self.penalty)
+        if self.inner_tol is not None and not isinstance(self.inner_tol, StepRule):
+            _check.fail(owner, "inner_tol", "must be a StepRule", self.inner_tol)
+        for parameter in ("prox", "smoothness"):
+            if getattr(self, parameter) is not None:
+                _check.positive(owner, parameter, getattr(self, parameter))
+        _check.count(owner, "steps", self.steps, least=1)
+
+    def begin(self, problem: Problem, x0: Array) -> Outer:
+        """Return the outer state before the first stage."""
+        L, p = constants(type(self).__name__, problem, x0, self.smoothness, self.prox)
+        lam = np.zeros(problem.n_constraints)
+        b = self.penalty(0) if isinstance(self.penalty, StepRule) else self.penalty
+        eps = self.inner_tol(0) if self.inner_tol else 1.0
+        return Outer(x0, lam, b, eps, x0, lam, math.inf, L, p, None, 0)
+
+    def subproblem(self, problem: Problem, outer: Outer) -> Problem:
+        """Return the minimisation of Phi."""
+        proximal = ProximalProblem(problem, outer.x, outer.p, constraints=False)
+        return MeritProblem(proximal, QuadraticPenalty(outer.b))
+
+    def inner(self, problem: Problem, outer: Outer) -> Solver:
+        """Return accelerated projected gradients with this stage's tolerance."""
+        return AcceleratedProjectedGradient(
+            mu=outer.p - outer.L,
+            step_size=Backtracking(outer.n),
+            tol=outer.tol,
+            steps=self.steps,
+        )
+
+    def warm(self, outer: Outer) -> Array:
+        """Start from the last iterate."""
+        return outer.x
+
+    def absorb(
+        self, problem: Problem, outer: Outer, solver: Solver, inner: Any, rng: np.random.Generator
+    ) -> Outer:
+        """Take in the minimiser, and move on to the next subproblem."""
+        (x, _), b, t = solver.output(inner), outer.b, outer.t + 1  # 1
+        point = problem.at(x)
+        lam = b * np.maximum(point.constraints, 0.0)  # 2
+        kkt = KKT.at(problem, point, lam, point.lagrangian_gradient(lam))
+        bias = max(kkt.violation, kkt.complementarity)
+        if isinstance(self.penalty, StepRule):
+            b = self.penalty(t)
+        elif bias > kkt.stationarity:  # 3
+            b = min(2 * b, LARGEST)
+        tol = min(1.0, max(0.1 * max(bias, kkt.stationarity), LEAST))  # 3
+        better = kkt.sum < outer.kkt
+        return Outer(
+            x=x,
+            lam=lam,
+            b=b,
+            tol=self.inner_tol(t) if self.inner_tol else tol,
+            best=x if better else outer.best,
+            multipliers=lam if better else outer.multipliers,
+            kkt=min(kkt.sum, outer.kkt),
+            L=outer.L,
+            p=outer.p,
+            n=inner.n,
+            t=t,
+        )
+
+    def answer(self, outer: Outer) -> tuple[Array, np.ndarray]:
+        """Return the pair with the least KKT sum."""
+        return outer.best, outer.multipliers
+
+
+def paper_schedule(penalty: float = 200.0) -> IPPP:
+    """Return the method as in P004: ``b_t = penalty sqrt(t + 1)``, ``eps_t = 1 / (t + 1)``."""
+    return IPPP(penalty=SquareRoot(penalty), inner_tol=Inverse(1.0))

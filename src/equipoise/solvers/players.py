@@ -1,0 +1,126 @@
+"""The player of the proxy-Lagrangian game that weighs objective and constraints."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from equipoise import _check
+from equipoise.sets.simplex import Simplex
+
+
+class Player(ABC):
+    """Learns the weights of objective and constraints; a play is what it remembers."""
+
+    @abstractmethod
+    def start(self, m: int) -> np.ndarray:
+        """Return the first play: as much weight on the objective as allowed."""
+
+    @abstractmethod
+    def weights(self, play: np.ndarray) -> np.ndarray:
+        """Return the weights (m + 1,), on the simplex; the objective's first."""
+
+    @abstractmethod
+    def learn(self, play: np.ndarray, gain: np.ndarray, lam: np.ndarray, tau: float) -> np.ndarray:
+        """Return the play after a step `tau` up the gain ``(0, g)`` of the weights `lam`."""
+
+
+@dataclass(frozen=True)
+class SwapRegret(Player):
+    r"""A matrix with columns on the simplex: ``M <- M * exp(tau (0, g) lam')``, columns renormalised.
+
+    The weights are its stationary distribution, ``M lam = lam``. Entries stay at or above
+    ``floor / (m + 1)``: a column that falls below becomes the nearest allowed one in relative entropy.
+    """
+
+    floor: float = 1e-3
+
+    def __post_init__(self) -> None:
+        _check_floor("SwapRegret", self.floor)
+
+    def start(self, m: int) -> np.ndarray:
+        """Return the first matrix."""
+        return np.repeat(_first(m, self.floor)[:, None], m + 1, axis=1)
+
+    def weights(self, play: np.ndarray) -> np.ndarray:
+        """Return the stationary distribution."""
+        return stationary(play)
+
+    def learn(self, play: np.ndarray, gain: np.ndarray, lam: np.ndarray, tau: float) -> np.ndarray:
+        """Multiply, and renormalise every column."""
+        logs = np.log(play) + tau * np.outer(gain, lam)
+        return np.array([normalised(column, self.floor / lam.size) for column in logs.T]).T
+
+
+@dataclass(frozen=True)
+class AdditiveSwapRegret(Player):
+    """The same matrix with additive steps: ``M <- M + tau (0, g) lam'``, columns projected."""
+
+    def start(self, m: int) -> np.ndarray:
+        """Return the first matrix: all weight on the objective."""
+        return np.repeat(_first(m, 0.0)[:, None], m + 1, axis=1)
+
+    def weights(self, play: np.ndarray) -> np.ndarray:
+        """Return the stationary distribution."""
+        return stationary(play)
+
+    def learn(self, play: np.ndarray, gain: np.ndarray, lam: np.ndarray, tau: float) -> np.ndarray:
+        """Add, and project every column on the simplex."""
+        moved = play + tau * np.outer(gain, lam)
+        return np.array([Simplex().project(column) for column in moved.T]).T
+
+
+@dataclass(frozen=True)
+class ExternalRegret(Player):
+    """One distribution: ``lam <- lam * exp(tau (0, g))``, renormalised; cheaper for many constraints."""
+
+    floor: float = 1e-3
+
+    def __post_init__(self) -> None:
+        _check_floor("ExternalRegret", self.floor)
+
+    def start(self, m: int) -> np.ndarray:
+        """Return the first distribution."""
+        return _first(m, self.floor)
+
+    def weights(self, play: np.ndarray) -> np.ndarray:
+        """Return the distribution."""
+        return play
+
+    def learn(self, play: np.ndarray, gain: np.ndarray, lam: np.ndarray, tau: float) -> np.ndarray:
+        """Multiply, and renormalise."""
+        return normalised(np.log(play) + tau * gain, self.floor / lam.size)
+
+
+def normalised(logs: np.ndarray, floor: float) -> np.ndarray:
+    """Return the distribution at or above `floor` nearest to ``exp(logs)`` in relative entropy."""
+    p = np.exp(logs - logs.max())
+    p /= p.sum()
+    low = p < floor
+    for _ in range(p.size):  # entries that fall below the floor when the others are lowered
+        p = np.where(low, floor, p * ((1 - floor * low.sum()) / p[~low].sum()))
+        fallen = ~low & (p < floor)
+        if not fallen.any():
+            break
+        low |= fallen
+    return p
+
+
+def stationary(matrix: np.ndarray) -> np.ndarray:
+    """Return the distribution with ``matrix @ lam = lam``, for columns on the simplex."""
+    n = len(matrix)
+    system = np.vstack((matrix - np.eye(n), np.ones(n)))
+    lam = np.maximum(np.linalg.lstsq(system, np.append(np.zeros(n), 1.0), rcond=None)[0], 0.0)
+    return lam / lam.sum()
+
+
+def _first(m: int, floor: float) -> np.ndarray:
+    low = floor / (m + 1)
+    return np.append(1 - m * low, np.full(m, low))
+
+
+def _check_floor(owner: str, floor: float) -> None:
+    if not 0 < _check.positive(owner, "floor", floor) < 1:
+        _check.fail(owner, "floor", "must lie between 0 and 1", floor)

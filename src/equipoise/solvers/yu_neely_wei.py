@@ -1,0 +1,190 @@
+"""Online stochastic subgradient method with virtual queues (Yu, Neely & Wei 2017)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+import numpy as np
+
+from equipoise import _check
+from equipoise._array import Array, dot, norm
+from equipoise.problem import Point, Problem
+from equipoise.solvers.oracle import Oracle
+from equipoise.solvers.solver import Guarantee
+from equipoise.status import Status
+
+
+@dataclass(frozen=True)
+class State:
+    """The iterate, the queues, and the mean the theory returns."""
+
+    z: Array  # (d,) iterate
+    Q: np.ndarray  # (m,) virtual queues, >= 0; Q / V estimates the multipliers
+    mean: Array  # (d,) mean of z_0 .. z_{k-1}
+    k: int  # steps taken
+
+
+@dataclass(frozen=True, kw_only=True)
+class YuNeelyWei(Oracle[State]):
+    r"""Descend along a Lagrangian whose multipliers are queues of the violation so far.
+
+    Each step sees one mini-batch: values ``th_i`` and subgradients ``ze_i`` at z; Q starts at 0.
+
+    1. z+ <- P_X(z - (V ze_0 + sum_i Q_i ze_i) / (2 alpha))
+    2. Q_i <- max(Q_i + th_i + <ze_i, z+ - z>, 0)
+    3. z <- z+
+
+    Output: stand-alone the last iterate, as an oracle (`tuned`) the mean of ``z_0 .. z_{K-1}`` that
+    the theory speaks of; the multipliers ``Q / V``.
+
+    Guarantee: for convex functions, with V = sqrt(K) and alpha = K, objective gap and every constraint
+    at the mean are O(log(K / delta) / sqrt(K)) with probability 1 - delta (`high_probability_bounds`).
+    There is no theory for non-convex problems; P000 ran it on them as a baseline.
+
+    Parameters
+    ----------
+    steps : int
+        K.
+    objective_weight : float, optional
+        V, by default sqrt(K).
+    damping : float, optional
+        alpha, by default K.
+    returns : {"last", "mean"}
+        The point to return.
+
+    Notes
+    -----
+    Line 1 is one backward pass. Line 2 needs the gradients one by one, but only where the new queue
+    can be positive: with a known bound M on the gradients, ``Q_i + th_i + M |z+ - z| <= 0`` settles
+    the rest without them. So a step costs 1 backward pass plus one for every nearly active
+    constraint, and 1 + m where M is unknown.
+
+    References
+    ----------
+    P000 and P001, Algorithm 3 (with the regularised subgradients in line 1, which their boxes drop).
+    """
+
+    name: ClassVar[str] = "yu_neely_wei"
+    guarantee: ClassVar[Guarantee] = Guarantee(
+        problems="convex, non-smooth, stochastic",
+        quantity="objective gap and violation of the mean <= eps, with probability 1 - delta",
+        rate="O~(eps^-2)",
+        reference="Yu, Neely & Wei 2017; P000, Algorithm 3 and Theorem 3",
+    )
+
+    steps: int = 10_000
+    objective_weight: float | None = None
+    damping: float | None = None
+    returns: str = "last"
+
+    def __post_init__(self) -> None:
+        owner = "YuNeelyWei"
+        _check.count(owner, "steps", self.steps, least=1)
+        for parameter in ("objective_weight", "damping"):
+            if getattr(self, parameter) is not None:
+                _check.positive(owner, parameter, getattr(self, parameter))
+        _check.choice(owner, "returns", self.returns, ("last", "mean"))
+
+    @property
+    def _V(self) -> float:
+        return math.sqrt(self.steps) if self.objective_weight is None else self.objective_weight
+
+    @property
+    def _alpha(self) -> float:
+        return self.steps if self.damping is None else self.damping
+
+    def tuned(self, *, mu: float, accuracy: float, multipliers: np.ndarray | None) -> Self:
+        """Return this method set up for one subproblem: it returns the mean, and starts at Q = 0."""
+        return replace(self, returns="mean")
+
+    def init(self, problem: Problem, x0: Array) -> State:
+        """Return the state before the first step."""
+        return State(z=x0, Q=np.zeros(problem.n_constraints), mean=x0, k=0)
+
+    def step(self, problem: Problem, state: State, t: int, rng: np.random.Generator) -> State:
+        """Return the state after step `t`."""
+        z, Q, V, alpha = state.z, state.Q, self._V, self._alpha
+        batch = problem.sample(rng)
+        point = batch.at(z)
+        d = point.vjp(np.concatenate(([V], Q)))
+        after = problem.domain.project(z - d / (2 * alpha))  # 1
+        Q = _queues(point, Q, after - z, batch.facts.lipschitz)  # 2
+        mean = state.mean + (z - state.mean) / (state.k + 1)
+        return State(after, Q, mean, state.k + 1)  # 3
+
+    def output(self, state: State) -> tuple[Array, np.ndarray]:
+        """Return the last iterate or the mean, and the multipliers Q / V."""
+        return (state.z if self.returns == "last" else state.mean), state.Q / self._V
+
+    def verdict(self, state: State) -> Status | None:
+        """Stop after K steps."""
+        return Status.MAX_STEPS if state.k >= self.steps else None
+
+
+def _queues(point: Point, Q: np.ndarray, step: Array, M: float | None) -> np.ndarray:
+    """Return ``max(Q_i + th_i + <ze_i, step>, 0)``, without the gradients that cannot matter."""
+    filled = Q + point.constraints
+    reach = math.inf if M is None else M * norm(step)
+    for i in np.flatnonzero(filled + reach > 0):
+        filled[i] += dot(point.gradient(int(i) + 1), step)
+    return np.maximum(filled, 0.0)
+
+
+@dataclass(frozen=True)
+class HighProbabilityBounds:
+    """What holds with probability 1 - delta after K steps; astronomically pessimistic."""
+
+    queue: float  # Lambda_Q: |Q_k| stays below it
+    gap: float  # B1: the objective gap at the mean
+    violation: float  # B2: every constraint at the mean
+
+
+def high_probability_bounds(
+    *,
+    steps: int,
+    delta: float,
+    slater: float,
+    diameter: float,
+    value_bound: float,
+    lipschitz: float,
+    n_constraints: int = 1,
+    rho_hat: float = 0.0,
+) -> HighProbabilityBounds:
+    """Return the constants of P000's Theorem 3, as a diagnostic.
+
+    Parameters
+    ----------
+    steps, delta : int, float
+        K and the probability of failure.
+    slater : float
+        sigma, such that some point has all (regularised) constraints below -sigma.
+    diameter : float
+        D, of the domain.
+    value_bound, lipschitz : float
+        M0 bounds the vector of constraint estimates, M1 every subgradient estimate.
+    n_constraints : int
+    rho_hat : float
+        The prox parameter; 0 without regularisation.
+    """
+    owner = "high_probability_bounds"
+    K = _check.count(owner, "steps", steps, least=1)
+    m = _check.count(owner, "n_constraints", n_constraints, least=1)
+    rho_hat = _check.non_negative(owner, "rho_hat", rho_hat)
+    sigma, D = (
+        _check.positive(owner, "slater", slater),
+        _check.positive(owner, "diameter", diameter),
+    )
+    if not 0 < delta < 1:
+        _check.fail(owner, "delta", "must lie strictly between 0 and 1", delta)
+    M0 = _check.non_negative(owner, "value_bound", value_bound) + rho_hat * math.sqrt(m) * D**2 / 2
+    M1 = _check.non_negative(owner, "lipschitz", lipschitz) + rho_hat * D
+    E = M0 + math.sqrt(m) * M1 * D
+    # log(1 + (32 E^2 / sigma^2) exp(sigma / 8E)), safe from overflow
+    tail = float(np.logaddexp(0.0, math.log(32 * E**2 / sigma**2) + sigma / (8 * E)))
+    queue = sigma / 2 + E + (2 * D**2 + 2 * M1 * D + E**2) / sigma
+    queue += 8 * E**2 / sigma * (tail + math.log(2 * K / delta))
+    gap = D**2 + M1**2 / 4 + E**2 / 2 + math.sqrt(math.log(1 / delta)) * M0 * queue
+    violation = queue + M1**2 + queue * math.sqrt(m) * M1**2 / 2
+    return HighProbabilityBounds(queue, gap / math.sqrt(K), violation / math.sqrt(K))

@@ -1,0 +1,34 @@
+"""Functions of model scores: pointwise losses, rates over subgroups, and what is made of them."""
+
+from equipoise.terms.callable import CallableTerms
+from equipoise.terms.channel import Channel
+from equipoise.terms.class_loss import ClassLossTerms
+from equipoise.terms.losses import LOSSES, Hinge, Logistic, Squared, TruncatedLogistic
+from equipoise.terms.pointwise import Pointwise
+from equipoise.terms.rates import RateTerms
+from equipoise.terms.row_weights import RowWeights
+from equipoise.terms.scores import Scores
+from equipoise.terms.sigmoid import PairLoss, Sigmoid
+from equipoise.terms.stacked import StackedTerms
+from equipoise.terms.terms import Terms, TermsBounds, TermsPoint
+
+__all__ = [
+    "Scores",
+    "Pointwise",
+    "Logistic",
+    "TruncatedLogistic",
+    "Hinge",
+    "Squared",
+    "Sigmoid",
+    "PairLoss",
+    "LOSSES",
+    "Terms",
+    "TermsPoint",
+    "TermsBounds",
+    "RateTerms",
+    "Channel",
+    "RowWeights",
+    "ClassLossTerms",
+    "CallableTerms",
+    "StackedTerms",
+]

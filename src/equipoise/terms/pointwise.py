@@ -1,0 +1,57 @@
+"""Pointwise: a function of one score, and the numbers that bound it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+from equipoise._array import Array
+from equipoise.terms.scores import Scores
+
+
+class Pointwise(ABC):
+    """A function ``phi(z)`` of a score or margin, with slope and curvature.
+
+    A concrete function is a frozen dataclass of a few numbers. Losses are non-increasing functions
+    of the margin ``z = b s`` with ``b = 1`` for the positive and ``-1`` for the negative class.
+
+    Attributes
+    ----------
+    lipschitz : float or None
+        The largest slope in absolute value; None if unbounded.
+    curvatures : tuple of float, or None
+        The least and the largest second derivative; None where there is none (a kink). So ``phi``
+        is ``-least``-weakly convex.
+    """
+
+    name: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def lipschitz(self) -> float | None:
+        """The largest slope in absolute value."""
+
+    @property
+    @abstractmethod
+    def curvatures(self) -> tuple[float, float] | None:
+        """The least and the largest second derivative."""
+
+    @abstractmethod
+    def value(self, z: Scores) -> Array:
+        """Return ``phi(z)``, like `z`."""
+
+    @abstractmethod
+    def slope(self, z: Scores) -> Array:
+        """Return ``phi'(z)``; at a kink any subgradient."""
+
+    @abstractmethod
+    def curvature(self, z: Scores) -> Array:
+        """Return ``phi''(z)``; 0 on linear pieces."""
+
+    def hard(self, z: Scores) -> Array:
+        """Return what `phi` stands for: the 0-1 function of a sigmoid; a loss is its own truth."""
+        return self.value(z)
+
+    def sharpened(self, k: float) -> Pointwise:
+        """Return the function with sharpness `k`, where it has one."""
+        return self

@@ -1,0 +1,107 @@
+"""Scores: an array of model scores with everything that one exponential gives."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from equipoise._array import Array, namespace
+
+
+class Scores:
+    """Scores `s` with sigmoid, softplus and their derivatives from one exponential per score.
+
+    All come from ``exp(-|s|)``, which never overflows; it is computed when first needed, and shared
+    with the views that `margins` makes, so losses of ``+s`` and ``-s`` and rates of ``s`` cost one
+    exponential together.
+
+    Parameters
+    ----------
+    s : array
+        Floating-point scores of any shape, NumPy or an array-API tensor; the dtype is kept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Scores(np.array([-1e4, 0.0, 1e4])).sigmoid
+    array([0. , 0.5, 1. ])
+    """
+
+    def __init__(self, s: Array, even: _Even | None = None) -> None:
+        self.s = s
+        self._even = even if even is not None else _Even(s)
+        self._sharpened: dict[float, Scores] = {}
+
+    @classmethod
+    def of(cls, scores: Array | Scores) -> Scores:
+        """Return `scores` itself if it is a `Scores`, else a new one."""
+        return scores if isinstance(scores, cls) else cls(scores)
+
+    def margins(self, sign: Array) -> Scores:
+        """Return ``sign * s`` with signs of 1 and -1; the exponential is shared."""
+        return Scores(sign * self.s, self._even)
+
+    def sharpened(self, k: float) -> Scores:
+        """Return ``k * s``; kept, so that every term of one sharpness shares it."""
+        if k == 1.0:
+            return self
+        if k not in self._sharpened:
+            self._sharpened[k] = Scores(k * self.s)
+        return self._sharpened[k]
+
+    @cached_property
+    def sigmoid(self) -> Array:
+        """``1 / (1 + exp(-s))``, accurate in both tails."""
+        return _numerator(self.s >= 0, self._even.decay) * self._even.larger
+
+    @cached_property
+    def complement(self) -> Array:
+        """``1 - sigmoid(s) = sigmoid(-s)``, accurate in both tails."""
+        return _numerator(self.s <= 0, self._even.decay) * self._even.larger
+
+    @cached_property
+    def softplus_minus(self) -> Array:
+        """``log(1 + exp(-s))``."""
+        xp = namespace(self.s)
+        return self._even.log1p + xp.maximum(-self.s, xp.zeros_like(self.s))
+
+    @property
+    def variance(self) -> Array:
+        """``sigmoid(s) * sigmoid(-s)``, the derivative of the sigmoid."""
+        return self._even.variance
+
+    @cached_property
+    def positive(self) -> Array:
+        """1 where ``s > 0``, else 0: the prediction that the sigmoid stands for."""
+        return namespace(self.s).astype(self.s > 0, self.s.dtype)
+
+
+class _Even:
+    """What is the same for ``s`` and ``-s``."""
+
+    def __init__(self, s: Array) -> None:
+        self._s = s
+
+    @cached_property
+    def decay(self) -> Array:
+        """``exp(-|s|)``: the one exponential."""
+        xp = namespace(self._s)
+        return xp.exp(-xp.abs(self._s))
+
+    @cached_property
+    def larger(self) -> Array:
+        """The larger one of ``sigmoid(s)`` and ``sigmoid(-s)``."""
+        return 1.0 / (1.0 + self.decay)
+
+    @cached_property
+    def variance(self) -> Array:
+        return self.decay * self.larger * self.larger
+
+    @cached_property
+    def log1p(self) -> Array:
+        return namespace(self._s).log1p(self.decay)
+
+
+def _numerator(side: Array, decay: Array) -> Array:
+    """1 on `side`, ``exp(-|s|)`` elsewhere; a maximum is three times as fast as a `where`."""
+    xp = namespace(decay)
+    return xp.maximum(decay, xp.astype(side, decay.dtype))
