@@ -11,10 +11,11 @@ from sklearn.utils import Tags, compute_sample_weight
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from equipoise.constraints import Binding, Constraint, Expression, Unfairness
+from equipoise.estimators.counting import Kept, allowances, measure
 from equipoise.estimators.infeasible import complain
 from equipoise.estimators.inputs import Rows, bind_rows, column_scales, read_rows, split_sensitive
 from equipoise.estimators.predictor import LinearPredictor
-from equipoise.estimators.promise import Kept, allowances, keep, measure
+from equipoise.estimators.promise import keep
 from equipoise.estimators.report import make_report
 from equipoise.models.linear import LinearModel
 from equipoise.problems.learning import LearningProblem
@@ -47,7 +48,7 @@ class ConstrainedClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         What to do when the bounds cannot all be met.
     solver : "auto", a solver's name or a Solver
     tol : float
-        The KKT residual to reach.
+        The KKT residual to reach; at least 1e-4 with float32 features.
     max_steps : int
         Solver steps for each problem solved.
     min_cell : int
@@ -210,7 +211,7 @@ class ConstrainedClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         return LearningProblem(model, binding.terms, l2=1.0 / (self.C * rows.total))
 
     def _constrained(self, problem: LearningProblem, binding: Binding, plain: Result) -> Kept:
-        allowed = allowances(binding, self.tol)
+        allowed = allowances(binding, problem.model, self.tol)
         if not binding.rows and self.objective is None:
             return measure(problem, plain, allowed)
         start = self._start(problem.model, plain.x)
@@ -221,7 +222,7 @@ class ConstrainedClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
     def _judge(self, binding: Binding, fit: Kept) -> None:
         """Warn or raise where the bounds are not met, with what was reached and what blocks."""
         values = fit.true if self.true_metric else fit.smooth
-        allowed = fit.allowed if self.true_metric else max(1e-6, self.tol)
+        allowed = fit.allowed if self.true_metric else max(1e-6, fit.result.tol)
         over = np.where(values <= allowed, 0.0, values)
         broken = [
             f"{row.name!r} asked {row.sense} {row.bound:g}, reached {row.measured(values[i]):.4f}"

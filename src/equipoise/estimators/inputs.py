@@ -107,8 +107,8 @@ def bind_rows(owner: str, constraints: Any, *args: Any, **options: Any) -> Bindi
 def column_scales(owner: str, X: Any, weight: Any) -> tuple[np.ndarray, np.ndarray | None]:
     """Return column scales and centres; sparse columns are not centred.
 
-    The scale is the standard deviation (the root mean square of a sparse column), 1 for a constant
-    column: then features of any unit get a fair share of the penalty and of the solver's steps.
+    The scale is the standard deviation (the root mean square of a sparse column), the size of a
+    constant column: then features of any unit get a fair share of the penalty and of the solver's steps.
     """
     n = X.shape[0]
     share = np.full(n, 1.0 / n) if weight is None else weight / weight.sum()
@@ -127,7 +127,8 @@ def column_scales(owner: str, X: Any, weight: Any) -> tuple[np.ndarray, np.ndarr
         variance = np.array([share @ (column - c) ** 2 for column, c in zip(X.T, center)])
         constant = variance <= 1e-24 * square
     _check_varies(owner, constant)
-    return np.where(constant, 1.0, np.sqrt(variance)), center
+    center = np.where(constant, X[np.argmax(share)], center)  # nothing is left of them but rounding
+    return np.where(constant, np.maximum(1.0, np.abs(center)), np.sqrt(variance)), center
 
 
 def _check_varies(owner: str, constant: np.ndarray) -> None:

@@ -12,10 +12,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from equipoise import sets
 from equipoise.constraints import bind, rate
+from equipoise.estimators.counting import Kept, allowances, measure, prediction_scores
 from equipoise.estimators.infeasible import complain
 from equipoise.estimators.inputs import Rows, column_scales, read_rows
 from equipoise.estimators.predictor import LinearPredictor, codes_of
-from equipoise.estimators.promise import Kept, allowances, keep, measure, prediction_scores
+from equipoise.estimators.promise import keep
 from equipoise.models.linear import LinearModel, MultiClassLinearModel
 from equipoise.problems.learning import LearningProblem
 from equipoise.solvers import Solver
@@ -46,6 +47,7 @@ class NeymanPearsonClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
     on_infeasible : {"warn", "raise", "ignore"}
     solver : "auto", a solver's name or a Solver
     tol : float
+        The KKT residual to reach; at least 1e-4 with float32 features.
     max_steps : int
     random_state : int or None
 
@@ -162,7 +164,7 @@ class NeymanPearsonClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
             objective=rate("loss", label=own),
         )
         problem = self._problem(model, binding.terms, rows)
-        return keep(problem, np.zeros(model.dim), self._run, allowances(binding, self.tol))
+        return keep(problem, np.zeros(model.dim), self._run, allowances(binding, model, self.tol))
 
     def _fit_many(self, model: Any, rows: Rows, target: int, limits: np.ndarray) -> Kept:
         terms = ClassLossTerms(
@@ -174,7 +176,7 @@ class NeymanPearsonClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         )
         problem = self._problem(model, terms, rows)
         result = self._run(problem, np.zeros(model.dim))
-        return measure(problem, result, np.full(terms.n_constraints, max(1e-6, self.tol)))
+        return measure(problem, result, np.full(terms.n_constraints, max(1e-6, result.tol)))
 
     def _problem(self, model: Any, terms: Any, rows: Rows) -> LearningProblem:
         if self.radius is None:

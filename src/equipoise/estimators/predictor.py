@@ -10,8 +10,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from equipoise import _check
+from equipoise.estimators.counting import Kept, linear_scores, reachable
 from equipoise.estimators.inputs import FLOATS, without
-from equipoise.estimators.promise import Kept, linear_scores
 from equipoise.problems.learning import LearningProblem
 from equipoise.run import Result, solve
 from equipoise.solvers import SOLVERS, Solver
@@ -34,12 +34,13 @@ class LinearPredictor:
             _check.choice(type(self).__name__, "solver", self.solver, ("auto", *SOLVERS))
 
     def _run(self, problem: LearningProblem, x0: np.ndarray) -> Result:
-        solver = choose(problem, self.tol) if self.solver == "auto" else self.solver
+        tol = reachable(problem.model, self.tol)
+        solver = choose(problem, tol) if self.solver == "auto" else self.solver
         seed = self.random_state or 0
         if not isinstance(seed, int | np.integer):
             seed = check_random_state(seed).randint(2**31)
         return solve(
-            problem, solver, x0, max_steps=self.max_steps, tol=self.tol, seed=int(seed), density=3
+            problem, solver, x0, max_steps=self.max_steps, tol=tol, seed=int(seed), density=3
         )
 
     def _store(self, model: Any, fit: Kept) -> None:

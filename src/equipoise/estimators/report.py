@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from equipoise.constraints import Binding
-from equipoise.estimators.promise import Kept, prediction_scores
+from equipoise.estimators.counting import Kept, prediction_scores
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class ConstraintLine:
     def price(self) -> str:
         """The multiplier in words."""
         if self.multiplier <= 1e-9:
-            return "free"
+            return "free" if self.holds else "not met"
         return f"0.01 looser buys about {0.01 * self.multiplier:.2g} of objective"
 
 

@@ -93,8 +93,12 @@ class MeritProblem(Problem):
         """Evaluate the merit at `x`."""
         point = self.base.at(x)
         value, slopes = self.merit(point.values)
+        base_hvp = point.hvp if isinstance(self.merit, Lagrangian) else None  # linear: slopes are all
         return Point(
-            point.x, np.array([value]), lambda weights: point.vjp(float(weights[0]) * slopes)
+            point.x,
+            np.array([value]),
+            lambda weights: point.vjp(float(weights[0]) * slopes),
+            None if base_hvp is None else lambda weights, v: base_hvp(weights[0] * slopes, v),
         )
 
     def sample(self, rng: np.random.Generator) -> Problem:

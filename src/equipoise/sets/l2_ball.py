@@ -84,6 +84,14 @@ class L2Ball(Set):
         n = offset / size
         return lambda w: w - xp.sum(w * n, axis=-1, keepdims=True) * n
 
+    def bending(self, x: Array, v: Array) -> float:
+        """Return ``<v, n> / r`` on the boundary where `v` points out, else 0."""
+        offset = self._offset(self._checked(x))
+        size = norm(offset)
+        if size < self.radius - reached(x, self._scale, self.radius):
+            return 0.0
+        return max(0.0, dot(v, offset)) / size**2
+
     def _offset(self, x: Array) -> Array:
         return x if self.center is None else x - recalled(self.center, x)
 

@@ -66,6 +66,13 @@ class Product(Set):
         maps = [(block.tangent_map(x[part], v[part]), part) for block, part in self._parts()]
         return lambda w: xp.concat([on_block(w[..., part]) for on_block, part in maps], axis=-1)
 
+    def bending(self, x: Array, v: Array) -> Array:
+        """Return the factors of the blocks, joined."""
+        x = self._checked(x)
+        xp = namespace(x)
+        ones = xp.ones_like(x)
+        return xp.concat([ones[part] * block.bending(x[part], v[part]) for block, part in self._parts()])
+
     def _parts(self) -> Iterator[tuple[Set, slice]]:
         start = 0
         for block, size in self.blocks:

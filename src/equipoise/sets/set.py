@@ -42,6 +42,14 @@ class Set(ABC):
         `x` is a point of the set. The map takes vectors ``(d,)`` or rows ``(k, d)``.
         """
 
+    def bending(self, x: Array, v: Array) -> Array | float:
+        """Return the curvature that the boundary at `x` adds to a function with gradient ``-v``.
+
+        A factor per coordinate, for steps along the face: moving by `w` and projecting back costs
+        ``bending * |w|^2 / 2`` more than the function says. 0 on flat faces.
+        """
+        return 0.0
+
     @final
     def tangent(self, x: Array, v: Array) -> Array:
         """Return the projection of `v` on the tangent cone of the set at `x`."""

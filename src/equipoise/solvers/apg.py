@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import Array, dot, norm
+from equipoise._array import Array, dot, namespace, norm
 from equipoise.problem import Point, Problem
 from equipoise.solvers.solver import SMOOTH, Guarantee, Need, Solver
 from equipoise.status import Status
@@ -18,8 +18,7 @@ UNCONSTRAINED = Need(
     "a problem without constraints (merge them into the objective first, by a `MeritProblem`)",
     lambda problem, _: problem.n_constraints > 0,
 )
-PATIENCE = 5  # rises of F in a row after which the momentum is restarted
-ROUNDING = 1e-14  # relative error of a function value
+PATIENCE = 5  # rises of F in a row after which the momentum is restarted; idle steps to the end
 
 
 @dataclass(frozen=True)
@@ -51,6 +50,7 @@ class State:
     rises: int  # times in a row that F rose
     answer: Array  # (d,) a point T(u) = P_X(u - n grad F(u))
     distance: float  # dist(-grad F, N_X) there; inf where it was not worth measuring
+    idle: int  # steps in a row that left x where it was
     taken: int  # steps taken
 
 
@@ -126,47 +126,35 @@ class AcceleratedProjectedGradient(Solver[State]):
             n = rule.first
         else:
             n = _first_step(problem, point)
-        return State(x0, x0, point.objective, n, 1.0, 0, x0, math.inf, 0)
+        return State(x0, x0, point.objective, n, 1.0, 0, x0, math.inf, 0, 0)
 
     def step(self, problem: Problem, state: State, t: int, rng: np.random.Generator) -> State:
         """Return the state after step `t`."""
         at_y = problem.at(state.y)
         at_x, n, wider = self._descend(problem, at_y, state.n)  # 1
         x, value = at_x.x, at_x.objective
-        rises = state.rises + 1 if value > state.value + ROUNDING * abs(value) else 0
-        momentum = 0.5 * (1 + math.sqrt(1 + 4 * state.momentum**2))
-        if self.mu > 0:
-            root = math.sqrt(self.mu * n)
-            restart = root >= 1 or rises >= PATIENCE
-            q = (1 - root) / (1 + root)
-        else:
-            restart = dot(state.y - x, x - state.x) > 0
-            q = (state.momentum - 1) / momentum
         answer, distance = self._test(problem, at_y, at_x, n)  # 3
+        rises = state.rises + 1 if value > state.value + _rounding(x) * abs(value) else 0
         taken = state.taken + 1
-        if self.mu == 0 and rises and state.momentum > 1:
-            return replace(
-                state,
-                y=state.x,
-                n=wider,
-                momentum=1.0,
-                answer=answer,
-                distance=distance,
-                taken=taken,
-            )
-        if restart:
-            return State(x, x, value, wider, 1.0, 0, answer, distance, taken)
+        state = replace(state, n=wider, answer=answer, distance=distance, taken=taken)
+        if self.mu == 0 and rises and state.momentum > 1:  # refuse the step
+            return replace(state, y=state.x, momentum=1.0)
+        q, momentum = self._momentum(state, x, n, rises)
         y = x + q * (x - state.x)  # 2
-        return State(x, y, value, wider, momentum, rises, answer, distance, taken)
+        idle = state.idle + 1 if norm(x - state.x) == 0.0 else 0
+        rises = rises if q > 0 else 0
+        return replace(state, x=x, y=y, value=value, momentum=momentum, rises=rises, idle=idle)
 
     def output(self, state: State) -> tuple[Array, np.ndarray]:
         """Return ``T(u)``; there are no constraints and so no multipliers."""
         return state.answer, np.zeros(0)
 
     def verdict(self, state: State) -> Status | None:
-        """Stop where the distance measured is at most `tol`, or at the end of the budget."""
+        """Stop at `tol`, where rounding ends all progress, or at the end of the budget."""
         if state.distance <= self.tol:
             return Status.CONVERGED
+        if state.idle >= PATIENCE:
+            return Status.STALLED
         return Status.MAX_STEPS if state.taken >= self.steps else None
 
     def _rule(self, problem: Problem) -> float | Backtracking:
@@ -174,6 +162,17 @@ class AcceleratedProjectedGradient(Solver[State]):
             return self.step_size
         L = problem.facts.smoothness
         return 1.0 / L if L else Backtracking()
+
+    def _momentum(self, state: State, x: Array, n: float, rises: int) -> tuple[float, float]:
+        """Return q, and the next term of FISTA's sequence."""
+        if self.mu > 0:
+            root = math.sqrt(self.mu * n)
+            restart = root >= 1 or rises >= PATIENCE
+            return (0.0 if restart else (1 - root) / (1 + root)), 1.0
+        if dot(state.y - x, x - state.x) > 0:
+            return 0.0, 1.0
+        ahead = 0.5 * (1 + math.sqrt(1 + 4 * state.momentum**2))
+        return (state.momentum - 1) / ahead, ahead
 
     def _descend(self, problem: Problem, at_y: Point, n: float) -> tuple[Point, float, float]:
         """Return ``T(y)``, the step size n used, and the one to try next."""
@@ -186,7 +185,7 @@ class AcceleratedProjectedGradient(Solver[State]):
             if not adaptive or square == 0.0:
                 return at_x, n, n
             bend = at_x.objective - at_y.objective - dot(g, d)
-            if square / n <= 1e3 * ROUNDING * abs(at_y.objective):  # values too close to tell
+            if square / n <= 1e3 * _rounding(y) * abs(at_y.objective):  # values too close to tell
                 bend = 0.5 * dot(at_x.gradient(0) - g, d)
             curvature = 2 * bend / square
             if curvature * n <= 1.0:
@@ -202,6 +201,11 @@ class AcceleratedProjectedGradient(Solver[State]):
         if norm(u - at_T.x) > n * self.tol:
             return at_T.x, math.inf
         return at_T.x, problem.domain.normal_distance(at_T.x, -at_T.gradient(0))
+
+
+def _rounding(x: Array) -> float:
+    """Return the relative error of a function value, in the precision of `x`."""
+    return 64 * float(namespace(x).finfo(x.dtype).eps)
 
 
 def _first_step(problem: Problem, point: Point) -> float:

@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import Array
-from equipoise.problem import Problem
+from equipoise._array import Array, norm
+from equipoise.problem import Point, Problem
 from equipoise.problems import merit
 from equipoise.problems.merit import Merit, MeritProblem
 from equipoise.solvers.apg import AcceleratedProjectedGradient, Backtracking
@@ -74,8 +74,9 @@ class AugmentedLagrangian(Staged[Outer], Oracle[StagedState[Outer]]):
 
     Parameters
     ----------
-    penalty : float
-        The first b.
+    penalty : float, optional
+        The first b. By default 10, or ``1000 / |grad f_i|^2`` where the worst constraint at the start
+        is steeper than 10.
     growth : float
         The factor s of the penalty.
     progress : float
@@ -108,7 +109,7 @@ class AugmentedLagrangian(Staged[Outer], Oracle[StagedState[Outer]]):
     )
     needs: ClassVar[tuple[Need, ...]] = (SMOOTH,)
 
-    penalty: float = 10.0
+    penalty: float | None = None
     growth: float = 3.0
     progress: float = 0.25
     tol: float = 1e-9
@@ -120,7 +121,8 @@ class AugmentedLagrangian(Staged[Outer], Oracle[StagedState[Outer]]):
 
     def __post_init__(self) -> None:
         owner = type(self).__name__
-        _check.positive(owner, "penalty", self.penalty)
+        if self.penalty is not None:
+            _check.positive(owner, "penalty", self.penalty)
         if not _check.positive(owner, "growth", self.growth) > 1:
             _check.fail(owner, "growth", "must exceed 1", self.growth)
         _check.between(owner, "progress", self.progress, 0.0, 1.0)
@@ -142,9 +144,9 @@ class AugmentedLagrangian(Staged[Outer], Oracle[StagedState[Outer]]):
         if self.multipliers is not None:
             lam = _check.vector(type(self).__name__, "multipliers", self.multipliers, lam.size)
             lam = np.maximum(lam, 0.0)
-        inf = math.inf
-        restoring = self.accuracy is None and problem.at(x0).violation > self.tol
-        return Outer(x0, lam, self.penalty, inf, inf, inf, inf, inf, None, restoring, 0)
+        point, inf = problem.at(x0), math.inf
+        restoring = self.accuracy is None and point.violation > self.tol
+        return Outer(x0, lam, self._penalty(point), inf, inf, inf, inf, inf, None, restoring, 0)
 
     def subproblem(self, problem: Problem, outer: Outer) -> Problem:
         """Return the augmented Lagrangian (in step 0 the violation)."""
@@ -208,6 +210,15 @@ class AugmentedLagrangian(Staged[Outer], Oracle[StagedState[Outer]]):
         if done:
             return Status.CONVERGED
         return Status.STALLED if outer.loops >= self.loops else None
+
+    def _penalty(self, point: Point) -> float:
+        """The first penalty."""
+        if self.penalty is not None:
+            return self.penalty
+        if not point.constraints.size:
+            return 10.0
+        slope = norm(point.gradient(point.worst))
+        return 10.0 / max(1.0, 0.1 * slope) ** 2
 
     def _tolerance(self, problem: Problem, loop: int) -> float:
         """The accuracy e_j of a loop."""

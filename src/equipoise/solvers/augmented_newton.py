@@ -11,7 +11,7 @@ import numpy as np
 from equipoise import _check
 from equipoise._array import Array, dot, norm
 from equipoise.problem import Point, Problem
-from equipoise.problems.merit import AugmentedLagrangian
+from equipoise.problems.merit import AugmentedLagrangian, Merit
 from equipoise.solvers.newton_cg import conjugate_gradients
 from equipoise.solvers.solver import DETERMINISTIC, SMOOTH, Guarantee, Solver
 from equipoise.status import Status
@@ -30,6 +30,7 @@ class State:
     violation: float  # max_i |min(-f_i, lam_i / b)| at the last update
     residual: float  # KKT residual of (x, pushed multipliers) at the last step
     pushed: np.ndarray  # (m,) [lam + b f(x)]_+, the multipliers of the output
+    radius: float  # how long the next step may be
     stalled: int  # steps in a row that gained nothing
 
 
@@ -42,6 +43,7 @@ class AugmentedNewton(Solver[State]):
        fell to a quarter; accuracy <- accuracy / 10; g <- grad A(x) with the new lam
     3. d <- truncated CG for T H T d = T(-g), stopped at negative curvature, where
        H v = (hess f_0 + sum_i [lam_i + b f_i]_+ hess f_i) v + b sum_active grad f_i <grad f_i, v>
+       + the bending of X's boundary
     4. x <- P_X(x + s d) with the first s = 1, 1/2, .. that lowers A enough
 
     H is never formed: a product costs one `hvp` and k inner products, k the active constraints.
@@ -88,17 +90,15 @@ class AugmentedNewton(Solver[State]):
         lam = np.zeros(problem.n_constraints)
         g = norm(problem.domain.tangent(x0, -point.gradient(0)))
         b = self.penalty or self._first_penalty(problem, point, g)
-        return State(x0, lam, b, 0.1 * max(g, 1e-3), np.inf, np.inf, lam, 0)
+        return State(x0, lam, b, 0.1 * max(g, 1e-3), np.inf, np.inf, lam, np.inf, 0)
 
     def _first_penalty(self, problem: Problem, point: Point, g: float) -> float:
-        """Enough for the violation to count beside the objective, in value and in slope."""
+        """Enough for the slope of the squared violation to count beside the objective's."""
         over = np.maximum(point.constraints, 0.0)
-        if not over.any():
+        if over.size == 0 or over.max() <= 1e-6:
             return 10.0
         pull = problem.domain.tangent(point.x, -point.vjp(np.concatenate(([0.0], over))))
-        by_value = 2 * abs(point.objective) / (over @ over)
-        by_slope = 10 * g / max(norm(pull), 1e-12)
-        return float(np.clip(max(by_value, by_slope), 10.0, 1e4))
+        return float(np.clip(10 * g / max(norm(pull), 1e-12), 10.0, 1e4))
 
     def step(self, problem: Problem, state: State, t: int, rng: np.random.Generator) -> State:
         """Return the state after step `t`."""
@@ -119,33 +119,37 @@ class AugmentedNewton(Solver[State]):
             g = point.vjp(slopes)
             piece = problem.domain.tangent_map(x, -g)
         target = piece(-g)
-        hessian = _hessian(problem, point, slopes, b)
-        d = conjugate_gradients(
-            lambda v: piece(hessian(v)), target, min(0.5, norm(target) ** 0.5)
-        )  # 3
-        new, gained = self._search(problem, x, value, g, d, AugmentedLagrangian(lam, b))  # 4
-        if not gained and norm(d - target) > 0:
-            new, gained = self._search(problem, x, value, g, target, AugmentedLagrangian(lam, b))
-        stalled = 0 if gained else state.stalled + 1
-        return State(new, lam, b, accuracy, violation, residual, slopes[1:], stalled)
+        hessian, bend = _hessian(problem, point, slopes, b), problem.domain.bending(x, -g)
+        d = conjugate_gradients(  # 3
+            lambda v: piece(hessian(v) + bend * v), target, min(0.5, norm(target) ** 0.5)
+        )
+        at, merit = (x, value, g), AugmentedLagrangian(lam, b)
+        new, radius = self._search(problem, at, d, merit, state.radius)  # 4
+        if new is x:
+            new, radius = self._search(problem, at, target, merit, problem.domain.diameter)
+        stalled = 0 if new is not x else state.stalled + 1
+        return State(new, lam, b, accuracy, violation, residual, slopes[1:], radius, stalled)
 
     def _search(
-        self,
-        problem: Problem,
-        x: Array,
-        value: float,
-        g: Array,
-        d: Array,
-        merit: AugmentedLagrangian,
-    ) -> tuple[Array, bool]:
-        """Armijo's rule along the projection arc."""
+        self, problem: Problem, at: tuple[Array, float, Array], d: Array, merit: Merit, radius: float
+    ) -> tuple[Array, float]:
+        """Armijo's rule along the projection arc; the first step is at most `radius` long.
+
+        Returns `x` itself where nothing is gained, and the radius for the next step.
+        """
+        x, value, g = at
         rounding = 1e-14 * max(1.0, abs(value))
-        for s in 0.5 ** np.arange(30):
-            new = problem.domain.project(x + float(s) * d)
+        first = s = min(1.0, radius / max(norm(d), 1e-300))
+        for _ in range(30):
+            new = problem.domain.project(x + s * d)
             fall = dot(g, new - x)
             if merit(problem.at(new).values)[0] <= value + 1e-4 * min(fall, 0.0) + rounding:
-                return new, norm(new - x) > 1e-15 * max(1.0, norm(x))
-        return x, False
+                length = norm(new - x)
+                if length <= 1e-15 * max(1.0, norm(x)):
+                    break
+                return new, max(radius, 10 * length) if s == first else 4 * length
+            s *= 0.5
+        return x, radius
 
     def output(self, state: State) -> tuple[Array, np.ndarray]:
         """Return the iterate and its multipliers."""

@@ -17,7 +17,7 @@ from equipoise.solvers.apg import AcceleratedProjectedGradient, Backtracking
 from equipoise.solvers.solver import CONVEX_CONSTRAINTS, SMOOTH, Guarantee, Need, Solver
 from equipoise.solvers.staged import Staged
 
-PATIENCE = 100  # outer steps without a clearly better pair, then the centre step is halved
+PATIENCE = 200  # outer steps without a clearly better pair, then the centre step is halved
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class IMELa(Staged[Outer]):
         at every x: four times the theory's step, but with a local slope instead of the largest.
     centre_step : float, optional
         theta in (0, 1]. Too large a one makes the method cycle. By default 0.5, halved (down to
-        0.05) after every 100 outer steps without a pair better by a tenth.
+        0.05) after every 200 outer steps without a pair better by a tenth.
     inner_tol : float
         c.
     smoothness : float, optional

@@ -15,7 +15,7 @@ from equipoise.solvers.imela import KKT, constants, constraint_slope
 from equipoise.solvers.solver import CONVEX_CONSTRAINTS, SMOOTH, Guarantee, Need, Solver
 
 EVERY = 10  # steps between two measurements of the constraints' slope
-PATIENCE = 300  # steps without a clearly better pair, after which the centre step is halved
+PATIENCE = 500  # steps without a clearly better pair, after which the centre step is halved
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class SPLM(Solver[State]):
         measured every tenth step.
     centre_step : float, optional
         theta in (0, 1]. Too large a one makes the method cycle. By default 0.2, halved (down to
-        0.02) after every 300 steps without a pair better by a tenth.
+        0.02) after every 500 steps without a pair better by a tenth.
     prox : float, optional
         p, larger than L; by default 2 L.
     smoothness : float, optional

@@ -1,0 +1,160 @@
+"""Counting predictions: what became of the bounds of a fitted model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from equipoise.certificate import certify
+from equipoise.constraints import Binding, Row
+from equipoise.problems.learning import LearningProblem
+from equipoise.run import Result
+from equipoise.status import Status
+
+COUNTED = 1e-12  # what rounding may add to a counted rate
+MOVED = (
+    "The bounds hold on the counted rates, after the threshold was moved. The certificate says how far "
+    "the model is from optimal."
+)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A fitted model and what it promises.
+
+    Attributes
+    ----------
+    result : Result
+        Of the last problem solved for this model; its certificate describes `result.x`.
+    problem : LearningProblem
+        That problem: the shifted, possibly sharpened, smooth one.
+    objective : float
+        The training objective, of the plain problem.
+    true : ndarray of shape (m,)
+        The constraint values by counting predictions; at most 0 where the bounds hold.
+    smooth : ndarray of shape (m,)
+        The constraint values of the plain sigmoids.
+    allowed : ndarray of shape (m,)
+        How far above 0 a true value still holds: rounding for counted rates, the solver's
+        tolerance for losses and callables, which are not counted.
+    rounds : int
+        How many problems were solved.
+    """
+
+    result: Result
+    problem: LearningProblem
+    objective: float
+    true: np.ndarray
+    smooth: np.ndarray
+    allowed: np.ndarray
+    rounds: int = 1
+
+    @property
+    def holds(self) -> np.ndarray:
+        """Which bounds hold by counting."""
+        return self.true <= self.allowed
+
+    @property
+    def violation(self) -> float:
+        """The largest violation by counting."""
+        return float(np.where(self.holds, 0.0, self.true).max(initial=0.0))
+
+    @property
+    def kept(self) -> bool:
+        """Whether every bound holds by counting."""
+        return bool(self.holds.all())
+
+    @property
+    def certified(self) -> bool:
+        """Whether every bound holds, and the point is optimal for the problem solved last."""
+        return self.kept and self.result.success and self.result.status is Status.CONVERGED
+
+
+def reachable(model: Any, tol: float) -> float:
+    """Return the residual to aim for: with float32 features, rounding hides what is below 1e-4."""
+    return max(tol, 1e-4) if model.features.dtype == np.float32 else tol
+
+
+def allowances(binding: Binding, model: Any, tol: float) -> np.ndarray:
+    """Return how far above 0 the true value of each row may be; see `Kept.allowed`."""
+    smooth = max(1e-6, reachable(model, tol))
+
+    def counted(row: Row) -> bool:
+        return row.expression is not None and any(r.kind != "loss" for _, r in row.expression.parts)
+
+    return np.array([COUNTED if counted(row) else smooth for row in binding.rows])
+
+
+def linear_scores(X: Any, coef: np.ndarray, intercept: Any) -> np.ndarray:
+    """Return the scores that predictions are made from, in the precision of `X`."""
+    scores = np.asarray(X @ coef.T.astype(X.dtype, copy=False)) + intercept
+    return scores.ravel() if len(coef) == 1 else scores
+
+
+def prediction_scores(model: Any, x: np.ndarray) -> np.ndarray:
+    """Return the scores of the training rows as `decision_function` will give them.
+
+    The model's own centre and scale inside the product, so its scores round differently, and a
+    row whose score is nearly 0 would be counted on the wrong side.
+    """
+    coef, intercept = model.coefficients(x)
+    return linear_scores(model.features.A, np.atleast_2d(coef), intercept)
+
+
+def measure(
+    problem: LearningProblem,
+    result: Result,
+    allowed: np.ndarray,
+    solved: LearningProblem | None = None,
+    rounds: int = 1,
+) -> Kept:
+    """Count what became of the bounds of `problem` at a result, of `solved` if of another problem."""
+    values = problem.at(result.x).values
+    true = problem.terms.hard(prediction_scores(problem.model, result.x))[1:]
+    return Kept(result, solved or problem, float(values[0]), true, values[1:], allowed, rounds)
+
+
+def gap_at(problem: LearningProblem, x: np.ndarray) -> np.ndarray:
+    """Counted minus smooth constraint values."""
+    plain = problem.terms.with_(shift=np.zeros(problem.n_constraints))
+    smooth = plain.at(problem.model.scores(x)).values[1:]
+    return problem.terms.hard(prediction_scores(problem.model, x))[1:] - smooth
+
+
+def move_threshold(problem: LearningProblem, fit: Kept) -> Kept | None:
+    """Return the model of least objective that meets the bounds by another intercept, if any.
+
+    The threshold is put between the scores of two rows: next to the present one, then farther and
+    farther away, in steps that grow by a tenth. Some rows are left on either side: a classifier
+    that says the same of everyone meets many bounds, and is of no use.
+    """
+    if problem.model.penalised[-1] != 0:  # no intercept
+        return None
+    x = fit.result.x
+    scores = np.sort(prediction_scores(problem.model, x), kind="stable")
+    edges = (scores[1:] + scores[:-1]) / 2
+    here = int(np.searchsorted(edges, 0.0))
+    steps = np.unique(np.ceil(1.1 ** np.arange(0, 1 + np.log(len(edges)) / np.log(1.1))))
+    found = None
+    for step in np.concatenate((-steps, steps)).astype(int):
+        if not 0 <= here + step < len(edges):
+            continue
+        moved = x.copy()
+        moved[-1] -= edges[here + step]
+        trial = measure(problem, replace(fit.result, x=moved), fit.allowed)
+        if trial.kept and (found is None or trial.objective < found.objective):
+            found = trial
+    if found is None:
+        return None
+    moved = found.result.x
+    shifted = problem.with_terms(problem.terms.with_(shift=gap_at(problem, moved)))
+    result = replace(
+        found.result,
+        certificate=certify(shifted, moved),
+        status=Status.FEASIBLE,
+        message=MOVED,
+        blocking={},
+    )
+    return replace(found, result=result, problem=shifted)
