@@ -48,7 +48,7 @@ def test_doctests():
     import importlib
 
     names = (
-        "equipoise.certificate.certify",
+        "equipoise.certificate.examiner",
         "equipoise.run.solve",
         "equipoise.problems.function",
         "equipoise.sets.l2_ball",

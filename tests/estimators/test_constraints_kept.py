@@ -90,7 +90,13 @@ PROMISES = {
         lambda c: abs(c["female"] - c["male"]) - 0.02,
     ),
 }
-BELOW = {"churn", "bounded_group_loss", "group_loss", "loss_budget", "custom"}  # in tests of their own
+BELOW = {
+    "churn",
+    "bounded_group_loss",
+    "group_loss",
+    "loss_budget",
+    "custom",
+}  # in tests of their own
 
 
 def test_every_constraint_function_is_tested():
@@ -212,7 +218,9 @@ def test_small_intersections_are_named(census):
     columns = {"sex": census.attributes["sex"], "race": census.attributes["race"]}
     rule = eq.demographic_parity(0.1, intersections=True)
     strict = ConstrainedClassifier(rule, min_cell=50)
-    with pytest.raises(ValueError, match=r"fewer than 50 rows: sex=female & race=other .*small_cells"):
+    with pytest.raises(
+        ValueError, match=r"fewer than 50 rows: sex=female & race=other .*small_cells"
+    ):
         strict.fit(census.X, census.y, sensitive_features=columns)
     loose = ConstrainedClassifier(rule, min_cell=50, small_cells="skip")
     loose.fit(census.X, census.y, sensitive_features=columns)
@@ -316,7 +324,9 @@ def test_infeasible_bounds_warn_with_what_was_reached(census):
     broken = [line for line in model.report_.constraints if not line.holds]
     assert broken
     for line in broken:
-        assert f"{line.name!r} asked {line.sense} {line.bound:g}, reached {line.true:.4f}" in message
+        assert (
+            f"{line.name!r} asked {line.sense} {line.bound:g}, reached {line.true:.4f}" in message
+        )
     assert "Loosen" in message
     assert "Some bounds do NOT hold" in str(model.report_)
     assert "NO  not met" in str(model.report_)
@@ -324,7 +334,7 @@ def test_infeasible_bounds_warn_with_what_was_reached(census):
 
 
 def test_infeasible_bounds_raise_or_pass_on_request(census):
-    with pytest.raises(InfeasibleError, match="'recall' asked >= 0.99, reached 0"):
+    with pytest.raises(InfeasibleError, match=r"'recall' asked >= 0.99, reached 0"):
         fit(census, IMPOSSIBLE, on_infeasible="raise", max_steps=100)
     model = fit(census, IMPOSSIBLE, on_infeasible="ignore", max_steps=100)
     assert not all(line.holds for line in model.report_.constraints)

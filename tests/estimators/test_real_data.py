@@ -42,9 +42,7 @@ def test_the_true_gap_is_within_the_bound(real, name, rule, bound):
     assert model.certificate_.residual <= 1e-6
 
 
-@pytest.mark.parametrize(
-    ("name", "bound"), [("pendigits", 4.5), ("segment", 3.0), ("usps", 4.5)]
-)
+@pytest.mark.parametrize(("name", "bound"), [("pendigits", 4.5), ("segment", 3.0), ("usps", 4.5)])
 def test_multi_class_bounds_are_met(real, name, bound):
     data = real(name)
     data = data.part("train") if "train" in data.split else data

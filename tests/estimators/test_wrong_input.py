@@ -46,7 +46,7 @@ def test_labels(census):
     with pytest.raises(ValueError, match="Input y contains NaN"):
         fit(census, y=missing)
     alone = (census.y == 1).astype(float)
-    with pytest.raises(ValueError, match="the data contains only one class: np.int64\\(1\\)"):
+    with pytest.raises(ValueError, match="the data contains only one class: 1"):
         fit(census, weight=alone)
 
 
@@ -99,13 +99,17 @@ def test_a_million_categories():
 
 
 def test_missing_sensitive_features(census):
-    with pytest.raises(ValueError, match="demographic parity: groups are needed; pass `sensitive_fe"):
+    with pytest.raises(
+        ValueError, match="demographic parity: groups are needed; pass `sensitive_fe"
+    ):
         fit(census, groups=None)
 
 
 def test_unknown_columns(census, frame):
     X = frame.drop(columns="race")
-    with pytest.raises(ValueError, match=r"names the column 'gender', which X does not have.*'age'"):
+    with pytest.raises(
+        ValueError, match=r"names the column 'gender', which X does not have.*'age'"
+    ):
         fit(census, X=X, groups=["gender"])
     with pytest.raises(ValueError, match=r"names columns \('sex'\), but X is not a data frame"):
         ConstrainedClassifier(eq.demographic_parity(0.1)).fit(
@@ -113,7 +117,7 @@ def test_unknown_columns(census, frame):
         )
     with pytest.raises(ValueError, match=r"`column` must be one of 'sex', got 'race'"):
         fit(census, eq.demographic_parity(0.1, column="race"), groups={"sex": census.groups})
-    with pytest.raises(ValueError, match="could not convert string to float: 'female'"):
+    with pytest.raises(ValueError, match=r"could not convert string to float: '(fe)?male'"):
         fit(census, X=X)
 
 
@@ -179,12 +183,14 @@ def test_constant_features_only(census, make):
 def test_weights(census):
     with pytest.raises(ValueError, match="Negative values in data passed to `sample_weight`"):
         fit(census, weight=-np.ones(census.n))
-    with pytest.raises(ValueError, match="sample_weight.shape"):
+    with pytest.raises(ValueError, match=r"sample_weight.shape"):
         fit(census, weight=np.ones(3))
 
 
 def test_churn_with_a_reference_of_other_rows(census):
-    with pytest.raises(ValueError, match=r"one prediction for each of the 1500 training rows, got 7"):
+    with pytest.raises(
+        ValueError, match=r"one prediction for each of the 1500 training rows, got 7"
+    ):
         fit(census, eq.churn(0.1, np.ones(7, int)))
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from equipoise import Facts, FunctionProblem, Status, certify, sets, solve
+from equipoise import Facts, FunctionProblem, Status, sets, solve
 from equipoise.problems import REFERENCES, AugmentedLagrangian, QuadraticProblem
-from equipoise.solvers import AugmentedNewton, SwitchingSubgradient, choose
+from equipoise.solvers import AugmentedNewton, SwitchingSubgradient, Then, choose
 from equipoise.solvers.newton_cg import conjugate_gradients
 
 
@@ -23,7 +23,9 @@ def test_conjugate_gradients_solve_and_follow_negative_curvature():
     np.testing.assert_array_equal(zero, np.zeros(6))
 
 
-@pytest.mark.parametrize("name", ["active", "bilinear", "bilinear_small", "convex", "auc", "simple"])
+@pytest.mark.parametrize(
+    "name", ["active", "bilinear", "bilinear_small", "convex", "auc", "simple"]
+)
 def test_defaults_reach_1e7_from_20_random_starts_in_few_steps(name):
     reference = REFERENCES[name]()
     rng = np.random.default_rng(0)
@@ -105,7 +107,9 @@ def test_works_without_hessian_products():
 
 def test_multipliers_and_infeasible_verdict():
     result = solve(REFERENCES["auc"]().problem, "augmented_newton", max_steps=100, tol=1e-8)
-    np.testing.assert_allclose(result.multipliers, REFERENCES["auc"]().kkt[0].multipliers, atol=1e-6)
+    np.testing.assert_allclose(
+        result.multipliers, REFERENCES["auc"]().kkt[0].multipliers, atol=1e-6
+    )
     nowhere = QuadraticProblem(
         P=[[[0.0]], [[2.0]]], q=[[1.0], [0.0]], c=[0.0, 1.0], domain=sets.Box(-2, 2, dim=1)
     )
@@ -129,6 +133,37 @@ def test_bad_hyperparameters(options, message):
 
 def test_choose_looks_at_the_facts():
     assert isinstance(choose(REFERENCES["convex"]().problem), AugmentedNewton)
-    kinks = FunctionProblem(lambda x: (0.0, x), dim=1, facts=Facts(smooth=False))
-    assert isinstance(choose(kinks), SwitchingSubgradient)
-    assert certify(REFERENCES["convex"]().problem, [1.0, 0.0]).residual <= 1e-9
+    for facts in (Facts(smooth=False), Facts(smooth=True, stochastic=True)):
+        problem = FunctionProblem(lambda x: (0.0, x), dim=1, facts=facts)
+        assert isinstance(choose(problem), SwitchingSubgradient)
+    unknown = FunctionProblem(lambda x: (0.0, x), dim=1)
+    assert isinstance(choose(unknown), Then)
+
+
+@pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
+def test_auto_needs_no_parameter_for_kinks_of_any_scale(scale):
+    """min scale (|x1 - 1| + |x2|) s.t. scale (|x1| + |x2| - 0.5) <= 0: the solution is (0.5, 0)."""
+
+    def objective(x):
+        return scale * (abs(x[0] - 1) + abs(x[1])), scale * np.array(
+            [np.sign(x[0] - 1), np.sign(x[1])]
+        )
+
+    def ball(x):
+        return scale * (np.abs(x).sum() - 0.5), scale * np.sign(x)
+
+    for facts in (Facts(smooth=False), Facts()):  # told, and not told, about the kinks
+        problem = FunctionProblem(objective, [ball], domain=sets.Box(-2, 2, dim=2), facts=facts)
+        result = solve(problem, x0=[-1.0, 1.0], max_steps=5000)
+        assert result.fun <= scale * 0.52
+        assert result.maxcv <= scale * 0.02 + 1e-3
+
+
+def test_then_hands_over_where_the_first_stalls():
+    problem = FunctionProblem(
+        lambda x: (abs(x[0] - 0.3), np.sign(x - 0.3)), domain=sets.Box(-1, 1, dim=1)
+    )
+    solver = Then(AugmentedNewton(), SwitchingSubgradient())
+    result = solve(problem, solver, [-1.0], max_steps=3000)
+    assert result.state.second
+    assert abs(result.x[0] - 0.3) < 5e-3

@@ -7,7 +7,7 @@ from dataclasses import FrozenInstanceError, fields, is_dataclass
 import numpy as np
 import pytest
 
-from equipoise import FunctionProblem, Status, certify, sets, solve
+from equipoise import FunctionProblem, Status, certify, solve
 from equipoise.problems import REFERENCES
 from equipoise.solvers import SOLVERS
 from equipoise.solvers.guarantees import HEADER, guarantee_page, guarantee_rows

@@ -10,7 +10,8 @@ from equipoise.problems import REFERENCES, QuadraticProblem
 from equipoise.run.solve import solve
 from equipoise.sets.box import Box
 from equipoise.sets.l1_ball import L1Ball
-from equipoise.solvers.imela import IMELa, constraint_slope, curvature, theory
+from equipoise.solvers.estimates import constraint_slope, curvature
+from equipoise.solvers.imela import IMELa, theory
 from equipoise.solvers.solver import UnsuitableSolverError
 from equipoise.status import Status
 

@@ -1,6 +1,6 @@
 """The examiner: it knows no solver, and judges the point that is returned."""
 
-from equipoise.certificate.certify import Certificate, certify, examine
+from equipoise.certificate.examiner import Certificate, certify, examine
 from equipoise.certificate.infeasibility import Infeasibility, diagnose
 from equipoise.certificate.near import NearStationarity, near_stationarity
 

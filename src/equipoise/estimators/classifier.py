@@ -17,6 +17,7 @@ from equipoise.estimators.inputs import Rows, bind_rows, column_scales, read_row
 from equipoise.estimators.predictor import LinearPredictor
 from equipoise.estimators.promise import keep
 from equipoise.estimators.report import make_report
+from equipoise.estimators.streaming import learn_batch
 from equipoise.models.linear import LinearModel
 from equipoise.problems.learning import LearningProblem
 from equipoise.run import Result
@@ -69,6 +70,8 @@ class ConstrainedClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
     status_ : Status
     trace_ : Trace
     result_ : Result
+    stream_ : Stream
+        After `partial_fit`, instead of the report and the certificate.
 
     Examples
     --------
@@ -150,7 +153,7 @@ class ConstrainedClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         self._validate_params()
         self._check_solver()
         owner = type(self).__name__
-        X, groups, self.sensitive_names_ = split_sensitive(owner, X, sensitive_features)
+        X, groups, names = split_sensitive(owner, X, sensitive_features)
         rows = read_rows(self, X, y, sample_weight)
         if len(rows.classes) > 2:
             raise ValueError(
@@ -161,12 +164,38 @@ class ConstrainedClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         binding, plain = self._bind(model, rows, groups)
         problem = self._problem(model, binding, rows)
         fit = self._constrained(problem, binding, plain)
-        self.classes_ = rows.classes
+        self.classes_, self.sensitive_names_ = rows.classes, names
+        vars(self).pop("stream_", None)
         self._store(model, fit)
         self.report_ = make_report(
             binding, fit, measure(problem, plain, fit.allowed), rows.codes == 1, rows.weight
         )
         self._judge(binding, fit)
+        return self
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        classes: Any = None,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+    ) -> ConstrainedClassifier:
+        """Take one primal-dual step with a mini-batch of a stream; see `Stream`.
+
+        The bounds are met in the long run and on average, by smooth rates that are corrected by a
+        running count of predictions: there is no promise, no report and no certificate. Of the
+        parameters, solver, tol, max_steps and on_infeasible have no use here; the penalty is
+        that of the rows seen so far.
+
+        Parameters
+        ----------
+        X, y, sensitive_features, sample_weight : as in `fit`
+        classes : array of two labels
+            All classes; needed in the first call.
+        """
+        self._validate_params()
+        learn_batch(self, X, y, classes, sensitive_features, sample_weight)
         return self
 
     def _bind(self, model: LinearModel, rows: Rows, groups: Any) -> tuple[Binding, Result]:

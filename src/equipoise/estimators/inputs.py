@@ -144,5 +144,5 @@ def _check_two(owner: str, classes: np.ndarray) -> None:
     if len(classes) < 2:
         raise ValueError(
             f"{owner} can't train when only one class is present. This solver needs samples of at "
-            f"least 2 classes in the data, but the data contains only one class: {classes[0]!r}"
+            f"least 2 classes in the data, but the data contains only one class: {classes.tolist()[0]!r}"
         )

@@ -143,6 +143,10 @@ class NeymanPearsonClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
             missing = [c for i, c in enumerate(known) if i != target and c not in self.bounds]
             if missing:
                 raise ValueError(f"{owner}: `bounds` must hold a bound for class {missing[0]!r}.")
+            wrong = [c for c, bound in self.bounds.items() if not isinstance(bound, Real)]
+            if wrong:
+                got = f"{self.bounds[wrong[0]]!r} for class {wrong[0]!r}"
+                raise ValueError(f"{owner}: `bounds` must hold numbers, got {got}.")
             limits = np.array([float(self.bounds.get(label, np.inf)) for label in known])
         else:
             limits = np.full(K, float(self.bounds))
@@ -199,9 +203,10 @@ class NeymanPearsonClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
             self.class_losses_ = losses[np.argsort(terms.order)]
 
     def _judge(self, limits: np.ndarray, target: int, fit: Kept) -> None:
+        known = self.classes_.tolist()
         over = self.class_losses_ - limits - np.insert(fit.allowed, target, np.inf)
         broken = [
-            f"class {self.classes_[k]!r} asked <= {limits[k]:g}, reached {self.class_losses_[k]:.4f}"
+            f"class {known[k]!r} asked <= {limits[k]:g}, reached {self.class_losses_[k]:.4f}"
             for k in np.argsort(-over, kind="stable")
             if over[k] > 0
         ]

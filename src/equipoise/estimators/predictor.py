@@ -53,14 +53,15 @@ class LinearPredictor:
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the scores: (n,) for two classes, positive for the second; (n, K) for K > 2."""
-        check_is_fitted(self)
+        check_is_fitted(self, "coef_")
         X = without(X, getattr(self, "sensitive_names_", ()))
         X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
         return linear_scores(X, self.coef_, self.intercept_)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the predicted labels."""
-        return self.classes_[codes_of(self.decision_function(X))]
+        codes = codes_of(self.decision_function(X))
+        return self.classes_[codes]
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return class probabilities: the logistic function of the score, or its softmax."""

@@ -15,13 +15,13 @@ from equipoise.run.checkpoint import Checkpoint
 from equipoise.run.loop import Iteration, Run
 from equipoise.run.progress import show
 from equipoise.run.result import Result
-from equipoise.solvers import SOLVERS, Solver
+from equipoise.solvers import SOLVERS, Solver, choose
 from equipoise.solvers.solver import check_needs
 
 
 def solve(
     problem: Problem,
-    solver: Solver | str = "switching",
+    solver: Solver | str = "auto",
     x0: Any = None,
     *,
     max_steps: int = 10_000,
@@ -39,7 +39,8 @@ def solve(
     ----------
     problem : Problem
     solver : Solver or str
-        A solver object, or its name in `equipoise.solvers.SOLVERS` for one with all defaults.
+        A solver object, or its name in `equipoise.solvers.SOLVERS` for one with all defaults. By
+        default one is chosen by the problem's facts (`equipoise.solvers.choose`).
     x0 : array of shape (d,), optional
         A point of the domain; by default the projection of 0. It is not changed.
     max_steps : int
@@ -77,10 +78,10 @@ def solve(
     owner = "solve"
     if not isinstance(problem, Problem):
         _check.fail(owner, "problem", "must be a Problem", type(problem).__name__)
-    method = _solver(solver)
+    tol = _check.non_negative(owner, "tol", tol)
+    method = _solver(problem, solver, tol)
     start = _start(problem, x0)
     max_steps = _check.count(owner, "max_steps", max_steps)
-    tol = _check.non_negative(owner, "tol", tol)
     if max_seconds is not None:
         max_seconds = _check.non_negative(owner, "max_seconds", max_seconds)
     seed = _check.count(owner, "seed", seed)
@@ -95,9 +96,11 @@ def solve(
         return run.go(max_steps, max_seconds, callback, bar)
 
 
-def _solver(solver: Solver | str) -> Solver:
+def _solver(problem: Problem, solver: Solver | str, tol: float) -> Solver:
+    if solver == "auto":
+        return choose(problem, tol)
     if isinstance(solver, str):
-        return SOLVERS[_check.choice("solve", "solver", solver, SOLVERS)]()
+        return SOLVERS[_check.choice("solve", "solver", solver, ("auto", *SOLVERS))]()
     if not isinstance(solver, Solver):
         hint = " Give an object, e.g. SwitchingSubgradient()." if isinstance(solver, type) else ""
         raise TypeError(f"solve: `solver` must be a Solver or a name, got {solver!r}.{hint}")

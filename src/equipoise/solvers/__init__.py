@@ -22,9 +22,10 @@ from equipoise.solvers.players import AdditiveSwapRegret, ExternalRegret, SwapRe
 from equipoise.solvers.proxy_lagrangian import ProxyLagrangian
 from equipoise.solvers.solver import Guarantee, Need, Solver, UnsuitableSolverError
 from equipoise.solvers.splm import SPLM
-from equipoise.solvers.steps import Constant, InverseSqrt, Polyak, StepRule
+from equipoise.solvers.steps import Constant, InverseSqrt, Normalised, Polyak, StepRule
 from equipoise.solvers.strong_switching import StrongSwitching
 from equipoise.solvers.switching import SwitchingSubgradient, static_theory
+from equipoise.solvers.then import Then
 from equipoise.solvers.theta_steps import ExactProx, ProxLinear, Subgradient
 from equipoise.solvers.wrappers import Averaged, BestCertified, Restarted
 from equipoise.solvers.yu_neely_wei import YuNeelyWei
@@ -61,6 +62,7 @@ __all__ = [
     "StepRule",
     "Constant",
     "InverseSqrt",
+    "Normalised",
     "Polyak",
     "SwitchingSubgradient",
     "static_theory",
@@ -92,6 +94,7 @@ __all__ = [
     "SwapRegret",
     "AdditiveSwapRegret",
     "ExternalRegret",
+    "Then",
     "BestCertified",
     "Averaged",
     "Restarted",

@@ -131,7 +131,12 @@ class AugmentedNewton(Solver[State]):
         return State(new, lam, b, accuracy, violation, residual, slopes[1:], radius, stalled)
 
     def _search(
-        self, problem: Problem, at: tuple[Array, float, Array], d: Array, merit: Merit, radius: float
+        self,
+        problem: Problem,
+        at: tuple[Array, float, Array],
+        d: Array,
+        merit: Merit,
+        radius: float,
     ) -> tuple[Array, float]:
         """Armijo's rule along the projection arc; the first step is at most `radius` long.
 

@@ -14,7 +14,7 @@ from equipoise.problem import Problem
 from equipoise.problems.merit import MeritProblem, QuadraticPenalty
 from equipoise.problems.proximal import ProximalProblem
 from equipoise.solvers.apg import AcceleratedProjectedGradient, Backtracking
-from equipoise.solvers.imela import KKT, constants
+from equipoise.solvers.estimates import KKT, constants
 from equipoise.solvers.solver import CONVEX_CONSTRAINTS, SMOOTH, Guarantee, Need, Solver
 from equipoise.solvers.staged import Staged
 from equipoise.solvers.steps import StepRule

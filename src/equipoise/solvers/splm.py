@@ -11,7 +11,7 @@ import numpy as np
 from equipoise import _check
 from equipoise._array import Array
 from equipoise.problem import Point, Problem
-from equipoise.solvers.imela import KKT, constants, constraint_slope
+from equipoise.solvers.estimates import KKT, constants, constraint_slope
 from equipoise.solvers.solver import CONVEX_CONSTRAINTS, SMOOTH, Guarantee, Need, Solver
 
 EVERY = 10  # steps between two measurements of the constraints' slope

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from equipoise import _check
-from equipoise._array import Array, dot
+from equipoise._array import Array, dot, norm
 
 
 class StepRule(ABC):
@@ -48,6 +48,21 @@ class InverseSqrt(StepRule):
     def __call__(self, t: int, gap: float | None = None, g: Array | None = None) -> float:
         """Return the step size."""
         return self.size / math.sqrt(t + 1)
+
+
+@dataclass(frozen=True)
+class Normalised(StepRule):
+    """``length / (|g| sqrt(t + 1))``: steps of a given length, whatever the function's scale."""
+
+    length: float
+
+    def __post_init__(self) -> None:
+        _check.non_negative("Normalised", "length", self.length)
+
+    def __call__(self, t: int, gap: float | None = None, g: Array | None = None) -> float:
+        """Return the step size."""
+        size = norm(g) if g is not None else 1.0
+        return self.length / (size * math.sqrt(t + 1)) if size > 0 else 0.0
 
 
 @dataclass(frozen=True)
