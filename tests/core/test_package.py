@@ -86,7 +86,7 @@ def test_compare_covers_every_method_and_says_what_does_not_apply():
     rows = list(compare_methods(problems=["simple"], max_steps=50))
     assert [row[1] for row in rows] == list(SOLVERS)
     assert all(len(row) == len(COLUMNS) for row in rows)
-    assert dict((row[1], row[2]) for row in rows)["imela"] == "not for it"
+    assert {row[1]: row[2] for row in rows}["imela"] == "not for it"
     assert set(REFERENCES) >= {"simple", "active", "bilinear", "convex", "auc"}
 
 

@@ -207,19 +207,17 @@ def test_csr_is_dense_and_never_densified(census, monkeypatch):
     for kind in (sparse.csr_matrix, sparse.csr_array, sparse.csc_matrix, sparse.csc_array):
         monkeypatch.setattr(kind, "toarray", refuse)
         monkeypatch.setattr(kind, "todense", refuse)
-    options = {"constraints": demographic_parity(0.03), "C": 1e6, "tol": 1e-8, "true_metric": False}
+    options = {"constraints": demographic_parity(0.03), "tol": 1e-8, "true_metric": False}
     thin = ConstrainedClassifier(**options).fit(A, census.y, sensitive_features=census.groups)
     monkeypatch.undo()
     dense = ConstrainedClassifier(**options).fit(X, census.y, sensitive_features=census.groups)
-    # the same but for the centres, which matter only to the (here tiny) penalty
-    np.testing.assert_allclose(thin.decision_function(A), dense.decision_function(X), atol=2e-3)
-    assert (thin.predict(A) == dense.predict(X)).mean() > 0.998
+    np.testing.assert_allclose(thin.decision_function(A), dense.decision_function(X), atol=1e-5)
 
 
 def test_float32_keeps_the_promise_in_float32(census, gaps):
     X = census.X.astype(np.float32)
     for data in (X, sparse.csr_array(X)):
-        model = ConstrainedClassifier(demographic_parity(0.02))
+        model = ConstrainedClassifier(demographic_parity(0.02), max_steps=100)
         model.fit(data, census.y, sensitive_features=census.groups)
         predicted = model.predict(data)
         assert gaps(census.y, predicted, census.groups)["positive"] <= 0.02 + 1e-12

@@ -367,7 +367,7 @@ def test_a_moved_threshold_keeps_the_promise_of_small_cells():
     np.testing.assert_array_equal(model.certificate_.x, model.result_.x)
 
 
-@pytest.mark.parametrize("loss_name", ["truncated_logistic", "squared"])
+@pytest.mark.parametrize("loss_name", ["truncated_logistic", "squared", "hinge"])
 def test_other_losses(census, loss_name):
     found = counts(census, fit(census, eq.demographic_parity(0.05), loss=loss_name))
     assert abs(found["female"] - found["male"]) <= 0.05 + EXACT

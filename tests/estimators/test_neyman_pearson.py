@@ -40,7 +40,7 @@ def test_a_looser_bound_lowers_the_other_error(census):
 
 
 def test_default_target_and_dict_of_bounds(census):
-    words = np.where(census.y == 1, "sick", "healthy")
+    words = np.where(census.y == 1, "sick", "healthy").astype(object)
     default = NeymanPearsonClassifier(0.05).fit(census.X, words)
     assert default.class_errors_[0] <= 0.05 < default.class_errors_[1]
     named = NeymanPearsonClassifier({"healthy": 0.05}).fit(census.X, words)

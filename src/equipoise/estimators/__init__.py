@@ -4,6 +4,7 @@ from equipoise.estimators.classifier import ConstrainedClassifier
 from equipoise.estimators.infeasible import InfeasibleError, InfeasibleWarning
 from equipoise.estimators.neyman_pearson import NeymanPearsonClassifier
 from equipoise.estimators.report import ConstraintLine, GroupLine, Report
+from equipoise.estimators.stream import Stream
 
 __all__ = [
     "ConstrainedClassifier",
@@ -13,4 +14,5 @@ __all__ = [
     "Report",
     "ConstraintLine",
     "GroupLine",
+    "Stream",
 ]

@@ -5,22 +5,18 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import Any
 
-import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags, compute_sample_weight
+from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from equipoise.constraints import Binding, Constraint, Expression, Unfairness
-from equipoise.estimators.counting import Kept, allowances, measure
-from equipoise.estimators.infeasible import complain
-from equipoise.estimators.inputs import Rows, bind_rows, column_scales, read_rows, split_sensitive
+from equipoise.constraints import Constraint, Expression, Unfairness
+from equipoise.estimators.counting import measure
+from equipoise.estimators.inputs import column_scales, read_rows, split_sensitive
 from equipoise.estimators.predictor import LinearPredictor
-from equipoise.estimators.promise import keep
 from equipoise.estimators.report import make_report
 from equipoise.estimators.streaming import learn_batch
+from equipoise.estimators.training import bind_and_compare, fit_constrained, judge, penalised
 from equipoise.models.linear import LinearModel
-from equipoise.problems.learning import LearningProblem
-from equipoise.run import Result
 from equipoise.solvers import Solver
 
 
@@ -161,16 +157,17 @@ class ConstrainedClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
                 f"for class-wise bounds see NeymanPearsonClassifier."
             )
         model = LinearModel(rows.X, self.fit_intercept, *column_scales(owner, rows.X, rows.weight))
-        binding, plain = self._bind(model, rows, groups)
-        problem = self._problem(model, binding, rows)
-        fit = self._constrained(problem, binding, plain)
+        binding, plain = bind_and_compare(self, model, rows, groups)
+        problem = penalised(self, model, binding, rows)
+        fit = fit_constrained(self, problem, binding, plain)
         self.classes_, self.sensitive_names_ = rows.classes, names
-        vars(self).pop("stream_", None)
+        if hasattr(self, "stream_"):
+            del self.stream_
         self._store(model, fit)
         self.report_ = make_report(
             binding, fit, measure(problem, plain, fit.allowed), rows.codes == 1, rows.weight
         )
-        self._judge(binding, fit)
+        judge(self, binding, fit)
         return self
 
     def partial_fit(
@@ -197,69 +194,6 @@ class ConstrainedClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         self._validate_params()
         learn_batch(self, X, y, classes, sensitive_features, sample_weight)
         return self
-
-    def _bind(self, model: LinearModel, rows: Rows, groups: Any) -> tuple[Binding, Result]:
-        """Bind the constraints, and fit without them: the model to compare with, and to start from."""
-        weight = None
-        if self.class_weight is not None:
-            weight = compute_sample_weight(self.class_weight, rows.y)
-            weight = weight if rows.weight is None else weight * rows.weight
-        shared = {"loss": self.loss, "objective_weight": weight}
-
-        def bound(best_loss: float | None) -> Binding:
-            return bind_rows(
-                type(self).__name__,
-                self.constraints,
-                rows.y,
-                groups,
-                rows.weight,
-                objective=self.objective,
-                best_loss=best_loss,
-                min_cell=self.min_cell,
-                small_cells=self.small_cells,
-                **shared,
-            )
-
-        listed = self.constraints if isinstance(self.constraints, list | tuple) else ()
-        budget = any("best_loss" in getattr(c, "needs", ()) for c in (self.constraints, *listed))
-        binding = None if budget else bound(None)  # before the work, so that errors come early
-        free = bind_rows(type(self).__name__, (), rows.y, None, rows.weight, **shared)
-        plain = self._run(self._problem(model, free, rows), self._start(model, np.zeros(model.dim)))
-        if binding is None:
-            binding = bound(float(free.terms.at(model.scores(plain.x)).values[0]))
-        return binding, plain
-
-    def _start(self, model: Any, otherwise: np.ndarray) -> np.ndarray:
-        """Return where to start: at the previous solution with `warm_start`."""
-        known = hasattr(self, "coef_") and self.coef_.shape == (1, model.features.shape[1])
-        if self.warm_start and known:
-            return model.parameters(self.coef_[0], float(self.intercept_[0]))
-        return otherwise
-
-    def _problem(self, model: LinearModel, binding: Binding, rows: Rows) -> LearningProblem:
-        return LearningProblem(model, binding.terms, l2=1.0 / (self.C * rows.total))
-
-    def _constrained(self, problem: LearningProblem, binding: Binding, plain: Result) -> Kept:
-        allowed = allowances(binding, problem.model, self.tol)
-        if not binding.rows and self.objective is None:
-            return measure(problem, plain, allowed)
-        start = self._start(problem.model, plain.x)
-        if self.true_metric:
-            return keep(problem, start, self._run, allowed)
-        return measure(problem, self._run(problem, start), allowed)
-
-    def _judge(self, binding: Binding, fit: Kept) -> None:
-        """Warn or raise where the bounds are not met, with what was reached and what blocks."""
-        values = fit.true if self.true_metric else fit.smooth
-        allowed = fit.allowed if self.true_metric else max(1e-6, fit.result.tol)
-        over = np.where(values <= allowed, 0.0, values)
-        broken = [
-            f"{row.name!r} asked {row.sense} {row.bound:g}, reached {row.measured(values[i]):.4f}"
-            for i in np.argsort(-over, kind="stable")
-            if over[i] > 0
-            for row in (binding.rows[i],)
-        ]
-        complain(type(self).__name__, self.on_infeasible, broken, list(fit.result.blocking))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

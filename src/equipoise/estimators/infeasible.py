@@ -15,7 +15,10 @@ class InfeasibleError(ValueError):
 
 
 def complain(
-    owner: str, on_infeasible: str, broken: Sequence[str], blocking: Sequence[str] = ()
+    owner: str,
+    on_infeasible: str,
+    broken: Sequence[str],
+    blocking: Sequence[str] = (),
 ) -> None:
     """Warn or raise where bounds are broken, as the user chose.
 

@@ -104,39 +104,39 @@ def bind_rows(owner: str, constraints: Any, *args: Any, **options: Any) -> Bindi
         raise ValueError(f"{owner}: {said.removeprefix('bind: ')}") from None
 
 
-def column_scales(owner: str, X: Any, weight: Any) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return column scales and centres; sparse columns are not centred.
+def column_scales(owner: str, X: Any, weight: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the scale and the centre of every column.
 
-    The scale is the standard deviation (the root mean square of a sparse column), the size of a
-    constant column: then features of any unit get a fair share of the penalty and of the solver's steps.
+    The scale is the standard deviation, the size of a constant column: then features of any unit
+    get a fair share of the penalty and of the solver's steps. Models apply both inside their
+    products, so that a sparse matrix stays as it is.
     """
     n = X.shape[0]
     share = np.full(n, 1.0 / n) if weight is None else weight / weight.sum()
-    if sparse.issparse(X):
-        center = np.asarray(X.T @ share, dtype=np.float64)
-        square = np.asarray(X.multiply(X).T @ share, dtype=np.float64)
-        _check_varies(owner, square - center**2 <= 1e-12 * square)
-        scale = np.sqrt(square)
-        return np.where(scale > 0, scale, 1.0), None
-    # einsum: no copy of the size of X is made
-    center = np.einsum("i,ij->j", share, X, dtype=np.float64)
-    square = np.einsum("i,ij,ij->j", share, X, X, dtype=np.float64)
+    center, square = _moments(X, share)
     variance = np.maximum(square - center**2, 0.0)
     constant = variance <= 1e-12 * square
-    if np.any((variance <= 1e-6 * square) & (square > 0)):  # far from 0: subtract first
-        variance = np.array([share @ (column - c) ** 2 for column, c in zip(X.T, center)])
-        constant = variance <= 1e-24 * square
-    _check_varies(owner, constant)
-    center = np.where(constant, X[np.argmax(share)], center)  # nothing is left of them but rounding
-    return np.where(constant, np.maximum(1.0, np.abs(center)), np.sqrt(variance)), center
-
-
-def _check_varies(owner: str, constant: np.ndarray) -> None:
+    if not sparse.issparse(X):
+        if np.any((variance <= 1e-6 * square) & (square > 0)):  # far from 0: subtract first
+            variance = np.array([share @ (column - c) ** 2 for column, c in zip(X.T, center)])
+            constant = variance <= 1e-24 * square
+        center = np.where(constant, X[np.argmax(share)], center)  # leaves nothing but rounding
     if constant.all():
         raise ValueError(
             f"{owner}: every column of X is constant, so there is nothing to learn from; give X at "
             f"least one feature that differs from row to row."
         )
+    return np.where(constant, np.maximum(1.0, np.abs(center)), np.sqrt(variance)), center
+
+
+def _moments(X: Any, share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the weighted means of the columns and of their squares."""
+    if sparse.issparse(X):
+        mean, square = X.T @ share, X.multiply(X).T @ share
+        return np.asarray(mean, np.float64), np.asarray(square, np.float64)
+    # einsum: no copy of the size of X is made
+    mean = np.einsum("i,ij->j", share, X, dtype=np.float64)
+    return mean, np.einsum("i,ij,ij->j", share, X, X, dtype=np.float64)
 
 
 def _check_two(owner: str, classes: np.ndarray) -> None:

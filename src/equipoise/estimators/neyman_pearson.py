@@ -159,7 +159,7 @@ class NeymanPearsonClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         return target, limits
 
     def _fit_two(self, model: Any, rows: Rows, target: int, limits: np.ndarray) -> Kept:
-        own, other = rows.classes[target].item(), rows.classes[1 - target].item()
+        own, other = rows.classes.tolist()[target], rows.classes.tolist()[1 - target]
         binding = bind(
             rate("error", label=other) <= limits[1 - target],
             rows.y,

@@ -1,0 +1,45 @@
+"""A stopwatch for solvers: what they had reached, and when; looking stops the clock."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+
+class OutOfTimeError(Exception):
+    """Raised inside a solver's callback to end it."""
+
+
+class Watch:
+    """The course of one run of a solver."""
+
+    def __init__(self, problem) -> None:
+        self.problem, self.seen = problem, []
+        self.lost, self.start = 0.0, time.perf_counter()
+
+    def see(self, x, limit: float = np.inf) -> None:
+        """Note the point reached; raise once `limit` seconds are over."""
+        now = time.perf_counter()
+        point = self.problem.at(np.array(x))
+        seconds = now - self.start - self.lost
+        self.seen.append((seconds, float(point.objective), float(point.violation)))
+        self.lost += time.perf_counter() - now
+        if seconds > limit:
+            raise OutOfTimeError
+
+    def time_to(self, objective: float, violation: float) -> float:
+        """Seconds until a point as good as this; nan if there was none."""
+        reached = (t for t, f, v in self.seen if f <= objective and v <= violation)
+        return next(reached, float("nan"))
+
+    @classmethod
+    def fastest(cls, watches) -> Watch:
+        """Of runs through the same points, the smallest time to each."""
+        best = watches[0]
+        if all(len(watch.seen) == len(best.seen) for watch in watches):
+            times = np.min([[t for t, _, _ in watch.seen] for watch in watches], axis=0)
+            best.seen = [(float(t), f, v) for t, (_, f, v) in zip(times, best.seen)]
+        else:
+            best = min(watches, key=lambda watch: watch.seen[-1][0])
+        return best

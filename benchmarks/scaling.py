@@ -1,0 +1,90 @@
+"""Time and memory of a whole fit against the rows and the columns of sparse data.
+
+    python -m benchmarks.scaling [--quick] [--write]
+
+Every size runs in a process of its own. The exponents are slopes of least-squares lines in log-log.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.measured_fit import measure
+from benchmarks.page import Page, facts, figure, yes
+
+ROWS = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)  # x 100 columns
+COLUMNS = (10, 100, 1_000, 10_000, 100_000)  # x 20,000 rows
+EXPONENT, MEMORY = 1.1, 3.0
+LARGE = 10_000  # rows from where fixed costs no longer count
+OUTPUT = Path(__file__).parents[1] / "docs" / "scaling.md"
+
+
+def exponent(sizes, values) -> float:
+    """The slope of log(values) over log(sizes)."""
+    return float(np.polyfit(np.log(sizes), np.log(values), 1)[0])
+
+
+def curve(page, sizes):
+    """Print one curve over (n, d); return seconds, time per product, and added memory / data."""
+    page.table(
+        "rows", "columns", "seconds", "products", "ms a product", "data MB", "added MB", "x data",
+        "counted gap", "holds",
+    )  # fmt: skip
+    found = []
+    for n, d in sizes:
+        fit = measure(n, d, repeats=3 if n <= 100_000 else 1)
+        each, ratio = fit["seconds"] / fit["products"], fit["added"] / fit["data"]
+        page.row(
+            n, d, figure(fit["seconds"]), fit["products"], figure(1e3 * each),
+            figure(fit["data"] / 1e6), figure(fit["added"] / 1e6), figure(ratio),
+            f"{fit['gap']:.4f}", yes(fit["gap"] <= 0.02 + 1e-12),
+        )  # fmt: skip
+        found.append((fit["seconds"], each, ratio))
+    return np.array(found).T
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="up to 30,000 rows, 10,000 columns")
+    parser.add_argument("--write", action="store_true", help=f"write {OUTPUT.name}")
+    arguments = parser.parse_args()
+    rows = np.array(ROWS[:4] if arguments.quick else ROWS)
+    columns = np.array(COLUMNS[:4] if arguments.quick else COLUMNS)
+    page = Page("How cost grows", "make scaling")
+    page.say(
+        facts("equipoise", "numpy", "scipy") + (". **A quick run.**" if arguments.quick else ".")
+    )
+    page.say(
+        "\nA whole `ConstrainedClassifier(demographic_parity(0.02)).fit` on generated sparse rows (CSR, 10 "
+        "entries a row), the bound met on counted rates. *added*: peak memory above what the process "
+        "held before the fit, and as a multiple of the data."
+    )
+    page.say("\n## Rows")
+    seconds, each, ratio = curve(page, [(n, 100) for n in rows])
+    large = rows >= LARGE
+    page.say(
+        f"\nExponent of the time in n: {exponent(rows, seconds):.2f} over all sizes, "
+        f"{exponent(rows[large], seconds[large]):.2f} from {LARGE} rows on; of the time per product "
+        f"{exponent(rows[large], each[large]):.2f}."
+    )
+    page.goal("exponent of the time in n", exponent(rows, seconds), EXPONENT)
+    page.goal(f"the same, from {LARGE} rows on", exponent(rows[large], seconds[large]), EXPONENT)
+    page.goal(f"memory added, x data, from {LARGE} rows on", ratio[large].max(), MEMORY)
+    page.say("\n## Columns")
+    seconds, each, _ = curve(page, [(20_000, d) for d in columns])
+    page.say(
+        f"\nExponent of the time in d: {exponent(columns, seconds):.2f}; of the time per product "
+        f"{exponent(columns, each):.2f}. The entries a row stay the same, so the data do not grow."
+    )
+    page.summary()
+    if arguments.write:
+        page.write(OUTPUT)
+
+
+if __name__ == "__main__":
+    main()
