@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
+PEERS := $(VENV)/.installed-peers
 
-.PHONY: demo test lint bench peers clean
+.PHONY: demo test lint bench peers scaling clean
 
 demo: $(STAMP)
 	$(PY) examples/demo.py
@@ -21,8 +22,11 @@ lint: $(STAMP)
 bench: $(STAMP)
 	$(PY) benchmarks/overhead.py
 
-peers: $(STAMP)
-	$(PY) benchmarks/peers.py
+peers: $(PEERS)
+	$(PY) -m benchmarks.peers --write
+
+scaling: $(STAMP)
+	$(PY) -m benchmarks.scaling --write
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Equipoise needs Python 3.11 or newer (set PYTHON=...)")'
@@ -30,6 +34,10 @@ $(STAMP): pyproject.toml constraints.txt
 	$(PY) -m pip install --quiet --upgrade pip
 	$(PY) -m pip install --quiet -c constraints.txt -e '.[test,plot]'
 	touch $(STAMP)
+
+$(PEERS): $(STAMP)
+	$(PY) -m pip install --quiet -c constraints.txt -e '.[bench]'
+	touch $(PEERS)
 
 clean:
 	rm -rf $(VENV) demo-output .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -10,6 +10,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from threadpoolctl import threadpool_limits
+
 
 class Page:
     """Text and tables, printed at once as Markdown and written at the end; goals are collected."""
@@ -19,7 +21,10 @@ class Page:
         self.goals: list[tuple[str, float, float]] = []
         self.widths: list[int] = []
         self.say(f"# {title}\n")
-        self.say(f"Produced by `{command}`; ratios of times are within one run.\n")
+        self.say(
+            f"Produced by `{command}`. Ratios of times are within one run; every method has the number of "
+            f"BLAS threads that suits it best (of {', '.join(map(str, threads()))}).\n"
+        )
 
     def say(self, text: str = "") -> None:
         print(text, flush=True)
@@ -71,15 +76,25 @@ def facts(*packages: str) -> str:
     )
 
 
+def threads() -> tuple[int, ...]:
+    """The numbers of BLAS threads to try: threads can slow a method down, badly on a busy machine."""
+    return (1,) if os.cpu_count() == 1 else (1, os.cpu_count() or 1)
+
+
 def best_times(actions: Sequence[Callable[[], Any]], repeats: int) -> tuple[list[float], list[Any]]:
-    """The smallest time of each action; they take turns, so that a busy machine slows all."""
+    """The smallest time of each action, over repeats and numbers of BLAS threads.
+
+    The actions take turns, so that a busy machine slows all.
+    """
     times: list[list[float]] = [[] for _ in actions]
     answers: list[Any] = [None] * len(actions)
     for _ in range(repeats):
-        for i, action in enumerate(actions):
-            start = time.perf_counter()
-            answers[i] = action()
-            times[i].append(time.perf_counter() - start)
+        for number in threads():
+            for i, action in enumerate(actions):
+                with threadpool_limits(number):
+                    start = time.perf_counter()
+                    answers[i] = action()
+                    times[i].append(time.perf_counter() - start)
     return [min(t) for t in times], answers
 
 

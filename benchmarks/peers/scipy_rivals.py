@@ -83,7 +83,7 @@ def trust_constr(problem, watch, seconds):
             hessp=lambda x, v: shared.product(x, one, v),
             method="trust-constr",
             constraints=constraint,
-            callback=lambda x, state: watch.see(x, seconds),
+            callback=lambda x, _: watch.see(x, seconds),
             options={"maxiter": 1000, "gtol": 1e-7, "xtol": 1e-9},
         )
     if result is None:

@@ -27,8 +27,8 @@ def run(page: Page, quick: bool) -> None:
         f"({8e-6 * d * d:.0f} MB) and needs about d^3 operations a step."
     )
     page.table(
-        "tolerance", "LR s", "LR steps", "LR max |grad|", "LR soft gap", "Equipoise s", "products",
-        "residual", "max |grad|", "soft gap", "holds", "x LR",
+        "tolerance", "LR s", "LR steps", "LR largest grad", "LR soft gap", "Equipoise s", "products",
+        "residual", "largest grad", "soft gap", "holds", "x LR",
     )  # fmt: skip
     for tol in (1e-4, 1e-5, 1e-6):
         (plain, ours), (model, result) = best_times(

@@ -39,7 +39,7 @@ def cooper(problem, watch, lr, steps):
         def __init__(self):
             super().__init__()
             multiplier = library.multipliers.DenseMultiplier(
-                init=torch.zeros(problem.n_constraints, dtype=torch.float64)
+                num_constraints=problem.n_constraints, dtype=torch.float64
             )
             self.bounds = library.Constraint(
                 multiplier=multiplier, constraint_type=library.ConstraintType.INEQUALITY

@@ -33,13 +33,8 @@ class Watch:
         reached = (t for t, f, v in self.seen if f <= objective and v <= violation)
         return next(reached, float("nan"))
 
-    @classmethod
-    def fastest(cls, watches) -> Watch:
-        """Of runs through the same points, the smallest time to each."""
-        best = watches[0]
-        if all(len(watch.seen) == len(best.seen) for watch in watches):
-            times = np.min([[t for t, _, _ in watch.seen] for watch in watches], axis=0)
-            best.seen = [(float(t), f, v) for t, (_, f, v) in zip(times, best.seen)]
-        else:
-            best = min(watches, key=lambda watch: watch.seen[-1][0])
-        return best
+
+def earliest(watches, objective: float, violation: float) -> float:
+    """The smallest time of several runs; nan if none got there."""
+    times = np.array([watch.time_to(objective, violation) for watch in watches])
+    return float(np.nanmin(times)) if np.isfinite(times).any() else float("nan")

@@ -39,6 +39,7 @@ __version__ = "0.1.0"
 _LAZY = {  # scikit-learn is loaded only when an estimator is asked for
     "ConstrainedClassifier": "equipoise.estimators",
     "NeymanPearsonClassifier": "equipoise.estimators",
+    "frontier": "equipoise.estimators",
     "estimators": "equipoise",
     "datasets": "equipoise",
 }
@@ -56,6 +57,7 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     "ConstrainedClassifier",
     "NeymanPearsonClassifier",
+    "frontier",
     "demographic_parity",
     "equal_opportunity",
     "equalized_odds",

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import final
 
 import numpy as np
 
@@ -87,6 +88,7 @@ class Facts:
     lipschitz : M, a bound on every (sub)gradient.
     lower_bound : a number not above the objective.
     stochastic : `Problem.sample` draws mini-batches.
+    rounding : the relative rounding error of the values; 1e-7 for single precision.
     """
 
     smooth: bool | None = None
@@ -97,6 +99,7 @@ class Facts:
     lipschitz: float | None = None
     lower_bound: float | None = None
     stochastic: bool = False
+    rounding: float = 1e-16
 
 
 class Problem(ABC):
@@ -119,3 +122,8 @@ class Problem(ABC):
     def sample(self, rng: np.random.Generator) -> Problem:
         """Return a mini-batch, itself a problem; a deterministic problem returns itself."""
         return self
+
+    @final
+    def label(self, i: int) -> str:
+        """Return what messages call function `i`: 0 is the objective, 1..m the constraints."""
+        return "the objective" if i == 0 else f"constraint {i} ({self.names[i - 1]!r})"

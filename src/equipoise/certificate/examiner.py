@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import Array, namespace, norm, to_numpy
+from equipoise._array import Array, all_finite, namespace, norm, to_numpy
 from equipoise.certificate.multipliers import fit_multipliers
 from equipoise.problem import Point, Problem
 
@@ -141,6 +141,8 @@ def examine(
         lam = fit_multipliers(problem, point, near)
     x = to_numpy(point.x)
     downhill = -to_numpy(point.lagrangian_gradient(lam))
+    if not all_finite(downhill):
+        raise ValueError("certify: the gradient of the Lagrangian is not finite at this point.")
     return Certificate(
         x=point.x,
         values=point.values,
@@ -166,8 +168,7 @@ def _finite_values(problem: Problem, point: Point) -> None:
     bad = np.flatnonzero(~np.isfinite(point.values))
     if bad.size:
         i = int(bad[0])
-        label = "the objective" if i == 0 else f"constraint {i} ({problem.names[i - 1]!r})"
-        raise ValueError(f"certify: the value of {label} is {point.values[i]} at this point.")
+        raise ValueError(f"certify: the value of {problem.label(i)} is {point.values[i]} at this point.")
 
 
 def _outside(problem: Problem, x: np.ndarray) -> float:

@@ -62,6 +62,8 @@ def diagnose(problem: Problem, point: Point) -> Infeasibility:
     largest = largest[np.argsort(-values[largest], kind="stable")][:MOST]
     f = values[largest] / violation
     rows = np.array([to_numpy(point.gradient(int(i) + 1)) for i in largest]) / violation
+    if not np.isfinite(rows).all():
+        return Infeasibility(violation, math.inf, {}, reach)
     alpha, best = _least(problem, x, rows, f)
     if problem.facts.smooth is not True and best * reach > 0.1:
         best = min(best, _near(problem, x) / violation)

@@ -14,11 +14,17 @@ from equipoise._array import to_numpy
 from equipoise.problem import Point, Problem
 
 ALL_AT_ONCE = 32  # up to so many nearly active constraints, all their gradients are formed
-BATCH = 16  # beyond it, gradients are formed in batches, where they can lower the residual
+BATCH = 16  # beyond it, gradients are formed in growing batches, where they can lower the residual
+GAIN = 0.1  # a batch must lower the loss by this share for another one to be tried
 
 
 def fit_multipliers(problem: Problem, point: Point, near: float) -> np.ndarray:
-    """Return the best multipliers supported on the constraints with ``f_i(x) >= -near``."""
+    """Return the best multipliers supported on the constraints with ``f_i(x) >= -near``.
+
+    Where these are many, batches are added until none is left that helps, or more of them would not
+    change the verdict: the violation is then larger than what they can lower, or they gain little
+    (far from a KKT point; at one, few multipliers suffice). Any multipliers give a valid certificate.
+    """
     multipliers = np.zeros(problem.n_constraints)
     candidates = 1 + np.flatnonzero(point.constraints >= -near)
     if candidates.size == 0:
@@ -31,15 +37,19 @@ def fit_multipliers(problem: Problem, point: Point, near: float) -> np.ndarray:
         chosen = candidates[nearest]
     fit.add(chosen)
     lam = fit.solve()
-    while chosen.size < candidates.size:
+    loss, gain, size = fit.loss(lam), 1.0, BATCH
+    while chosen.size < candidates.size and gain >= GAIN and lam.size * loss > point.violation**2:
         others = np.setdiff1d(candidates, chosen)
-        helpful = others[fit.prices(lam, others) > 1e-6 * max(1.0, fit.scale)]
+        prices = fit.prices(lam, others)
+        best = np.argsort(-prices, kind="stable")[:size]
+        helpful = others[best[prices[best] > 1e-6 * max(1.0, fit.scale)]]
         if helpful.size == 0:
             break
-        order = np.argsort(-fit.prices(lam, helpful), kind="stable")[:BATCH]
-        fit.add(helpful[order])
-        chosen = np.concatenate((chosen, helpful[order]))
+        fit.add(helpful)
+        chosen = np.concatenate((chosen, helpful))
         lam = fit.solve()
+        last, loss = loss, fit.loss(lam)
+        gain, size = 1 - loss / last, size + size // 2
     multipliers[chosen - 1] = lam
     return multipliers
 
@@ -50,16 +60,22 @@ class _Fit:
     def __init__(self, problem: Problem, point: Point) -> None:
         self.problem, self.point = problem, point
         self.x = to_numpy(point.x)
-        self.target = -to_numpy(point.gradient(0))
+        self.target = -self._gradient(0)
         self.scale = float(np.linalg.norm(self.target))
         self.rows = np.empty((0, self.x.size))
         self.values = np.empty(0)
 
     def add(self, indices: np.ndarray) -> None:
         """Form the gradients of these constraints."""
-        rows = [to_numpy(self.point.gradient(int(i))) for i in indices]
-        self.rows = np.vstack([self.rows, *rows])
+        self.rows = np.vstack([self.rows, *(self._gradient(int(i)) for i in indices)])
         self.values = np.concatenate((self.values, self.point.values[indices]))
+
+    def _gradient(self, i: int) -> np.ndarray:
+        gradient = to_numpy(self.point.gradient(i))
+        if not np.isfinite(gradient).all():
+            label = self.problem.label(i)
+            raise ValueError(f"certify: the gradient of {label} is not finite at this point.")
+        return gradient
 
     def residual(self, lam: np.ndarray) -> np.ndarray:
         """The part of ``-grad L`` outside the normal cone."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import Array, norm, to_numpy
+from equipoise._array import Array, all_finite, norm, to_numpy
 from equipoise.certificate import bundle, smooth
 from equipoise.problem import Problem
 from equipoise.problems.proximal import ProximalProblem
@@ -86,6 +86,10 @@ def near_stationarity(
         _check.fail(owner, "rho_hat", f"must exceed the weak-convexity constant {rho:g}", rho_hat)
     tol = _check.positive(owner, "tol", tol)
     center = _check.vector(owner, "x", to_numpy(x), problem.dim)
+    point = problem.at(center)
+    slopes = to_numpy(point.vjp(np.ones(point.values.size)))
+    if not (all_finite(point.values) and all_finite(slopes)):
+        raise ValueError(f"{owner}: every value and gradient must be finite at `x`.")
     subproblem = ProximalProblem(problem, center, rho_hat)
     best: tuple[np.ndarray, np.ndarray, float] | None = None
     if problem.facts.smooth is not False:

@@ -16,6 +16,8 @@ from equipoise.problem import Problem
 from equipoise.problems.proximal import ProximalProblem
 from equipoise.sets.set import Set
 
+STEEPEST = 1e30  # a function that bends more is not smooth, or not finite
+
 Smooth = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 
@@ -89,6 +91,8 @@ def accelerated(function: Smooth, domain: Set, y: np.ndarray, tol: float) -> np.
             if new_value <= value + gradient @ step + 0.5 * lipschitz * (step @ step) + slack:
                 break
             lipschitz *= 2.0
+            if lipschitz > STEEPEST:
+                return x
         mapping = lipschitz * norm(step)
         idle = idle + 1 if norm(new - x) <= 1e-16 * max(1.0, norm(x)) else 0
         if mapping <= tol or idle > 5:

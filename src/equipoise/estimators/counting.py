@@ -72,14 +72,14 @@ class Kept:
         return self.kept and self.result.success and self.result.status is Status.CONVERGED
 
 
-def reachable(model: Any, tol: float) -> float:
-    """Return the residual to aim for: with float32 features, rounding hides what is below 1e-4."""
-    return max(tol, 1e-4) if model.features.dtype == np.float32 else tol
+def reachable(rounding: float) -> float:
+    """Return the least residual worth aiming for: with float32 features, about 1e-4."""
+    return 1e3 * rounding
 
 
-def allowances(binding: Binding, model: Any, tol: float) -> np.ndarray:
+def allowances(binding: Binding, rounding: float, tol: float) -> np.ndarray:
     """Return how far above 0 the true value of each row may be; see `Kept.allowed`."""
-    smooth = max(1e-6, reachable(model, tol))
+    smooth = max(1e-6, tol, reachable(rounding))
 
     def counted(row: Row) -> bool:
         return row.expression is not None and any(r.kind != "loss" for _, r in row.expression.parts)

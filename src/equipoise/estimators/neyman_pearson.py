@@ -18,7 +18,8 @@ from equipoise.estimators.inputs import Rows, column_scales, read_rows
 from equipoise.estimators.predictor import LinearPredictor, codes_of
 from equipoise.estimators.promise import keep
 from equipoise.models.linear import LinearModel, MultiClassLinearModel
-from equipoise.problems.learning import LearningProblem
+from equipoise.problems import LearningProblem, MeritProblem
+from equipoise.problems.merit import Lagrangian
 from equipoise.solvers import Solver
 from equipoise.terms.class_loss import ClassLossTerms
 
@@ -168,7 +169,12 @@ class NeymanPearsonClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
             objective=rate("loss", label=own),
         )
         problem = self._problem(model, binding.terms, rows)
-        return keep(problem, np.zeros(model.dim), self._run, allowances(binding, model, self.tol))
+        return keep(
+            problem,
+            np.zeros(model.dim),
+            self._run,
+            allowances(binding, problem.facts.rounding, self.tol),
+        )
 
     def _fit_many(self, model: Any, rows: Rows, target: int, limits: np.ndarray) -> Kept:
         terms = ClassLossTerms(
@@ -179,7 +185,12 @@ class NeymanPearsonClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
             names=[f"class {label}" for label in rows.classes],
         )
         problem = self._problem(model, terms, rows)
-        result = self._run(problem, np.zeros(model.dim))
+        start = np.zeros(model.dim)
+        if self.radius is not None:
+            # small weights saturate slowly: start from a classifier that is good for every class
+            alike = MeritProblem(problem, Lagrangian(np.ones(terms.n_constraints)))
+            start = self._run(alike, start, rough=True, most=30).x
+        result = self._run(problem, start)
         return measure(problem, result, np.full(terms.n_constraints, max(1e-6, result.tol)))
 
     def _problem(self, model: Any, terms: Any, rows: Rows) -> LearningProblem:

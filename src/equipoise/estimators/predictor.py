@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from equipoise import _check
 from equipoise.estimators.counting import Kept, linear_scores, reachable
 from equipoise.estimators.inputs import FLOATS, without
-from equipoise.problems.learning import LearningProblem
+from equipoise.problem import Problem
 from equipoise.run import Result, solve
-from equipoise.solvers import SOLVERS, Solver
+from equipoise.solvers import SOLVERS, AugmentedNewton, Solver
 from equipoise.solvers.auto import choose
+
+ROUGH = 1e-5  # the residual to reach where a problem is only a step on the way
 
 
 class LinearPredictor:
@@ -33,15 +36,24 @@ class LinearPredictor:
         if isinstance(self.solver, str):
             _check.choice(type(self).__name__, "solver", self.solver, ("auto", *SOLVERS))
 
-    def _run(self, problem: LearningProblem, x0: np.ndarray) -> Result:
-        tol = reachable(problem.model, self.tol)
+    def _run(
+        self,
+        problem: Problem,
+        x0: np.ndarray,
+        near: Result | None = None,
+        rough: bool = False,
+        most: int | None = None,
+    ) -> Result:
+        """Solve a problem; `near` is the result of a similar one, whose multipliers help."""
+        tol = max(self.tol, reachable(problem.facts.rounding), ROUGH if rough else 0.0)
         solver = choose(problem, tol) if self.solver == "auto" else self.solver
+        if near is not None and near.success and isinstance(solver, AugmentedNewton):
+            solver = replace(solver, multipliers=near.multipliers)
         seed = self.random_state or 0
         if not isinstance(seed, int | np.integer):
             seed = check_random_state(seed).randint(2**31)
-        return solve(
-            problem, solver, x0, max_steps=self.max_steps, tol=tol, seed=int(seed), density=3
-        )
+        steps = min(self.max_steps, most or self.max_steps)
+        return solve(problem, solver, x0, max_steps=steps, tol=tol, seed=int(seed), density=3)
 
     def _store(self, model: Any, fit: Kept) -> None:
         coef, intercept = model.coefficients(fit.result.x)

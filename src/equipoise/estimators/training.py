@@ -21,35 +21,47 @@ def bind_and_compare(
     estimator: Any, model: LinearModel, rows: Rows, groups: Any
 ) -> tuple[Binding, Result]:
     """Bind the constraints, and fit without them: the model to compare with, and to start from."""
+    listed = estimator.constraints if isinstance(estimator.constraints, list | tuple) else ()
+    budget = any("best_loss" in getattr(c, "needs", ()) for c in (estimator.constraints, *listed))
+    # bound before the work, so that errors come early
+    binding = None if budget else bind_constraints(estimator, rows, groups, None)
+    plain, loss = fit_plain(estimator, model, rows)
+    return binding or bind_constraints(estimator, rows, groups, loss), plain
+
+
+def bind_constraints(estimator: Any, rows: Rows, groups: Any, best_loss: float | None) -> Binding:
+    """Bind the estimator's constraints to its training rows."""
+    return bind_rows(
+        type(estimator).__name__,
+        estimator.constraints,
+        rows.y,
+        groups,
+        rows.weight,
+        objective=estimator.objective,
+        best_loss=best_loss,
+        min_cell=estimator.min_cell,
+        small_cells=estimator.small_cells,
+        **_loss(estimator, rows),
+    )
+
+
+def fit_plain(estimator: Any, model: LinearModel, rows: Rows) -> tuple[Result, float]:
+    """Fit without constraints; return the result and its loss without the penalty."""
+    free = bind_rows(
+        type(estimator).__name__, (), rows.y, None, rows.weight, **_loss(estimator, rows)
+    )
+    start = _start(estimator, model, np.zeros(model.dim))
+    plain = estimator._run(penalised(estimator, model, free, rows), start)
+    return plain, float(free.terms.at(model.scores(plain.x)).values[0])
+
+
+def _loss(estimator: Any, rows: Rows) -> dict[str, Any]:
+    """The loss and the weights of its rows, class weights included."""
     weight = None
     if estimator.class_weight is not None:
         weight = compute_sample_weight(estimator.class_weight, rows.y)
         weight = weight if rows.weight is None else weight * rows.weight
-    shared = {"loss": estimator.loss, "objective_weight": weight}
-
-    def bound(best_loss: float | None) -> Binding:
-        return bind_rows(
-            type(estimator).__name__,
-            estimator.constraints,
-            rows.y,
-            groups,
-            rows.weight,
-            objective=estimator.objective,
-            best_loss=best_loss,
-            min_cell=estimator.min_cell,
-            small_cells=estimator.small_cells,
-            **shared,
-        )
-
-    listed = estimator.constraints if isinstance(estimator.constraints, list | tuple) else ()
-    budget = any("best_loss" in getattr(c, "needs", ()) for c in (estimator.constraints, *listed))
-    binding = None if budget else bound(None)  # before the work, so that errors come early
-    free = bind_rows(type(estimator).__name__, (), rows.y, None, rows.weight, **shared)
-    start = _start(estimator, model, np.zeros(model.dim))
-    plain = estimator._run(penalised(estimator, model, free, rows), start)
-    if binding is None:
-        binding = bound(float(free.terms.at(model.scores(plain.x)).values[0]))
-    return binding, plain
+    return {"loss": estimator.loss, "objective_weight": weight}
 
 
 def _start(estimator: Any, model: Any, otherwise: np.ndarray) -> np.ndarray:
@@ -66,15 +78,24 @@ def penalised(estimator: Any, model: LinearModel, binding: Binding, rows: Rows) 
 
 
 def fit_constrained(
-    estimator: Any, problem: LearningProblem, binding: Binding, plain: Result
+    estimator: Any,
+    problem: LearningProblem,
+    binding: Binding,
+    plain: Result,
+    near: Kept | None = None,
 ) -> Kept:
-    """Solve under the constraints; on the true metric if the estimator asks for it."""
-    allowed = allowances(binding, problem.model, estimator.tol)
+    """Solve under the constraints; on the true metric if the estimator asks for it.
+
+    `near` is a fit under nearly the same constraints, to continue from.
+    """
+    allowed = allowances(binding, problem.facts.rounding, estimator.tol)
     if not binding.rows and estimator.objective is None:
         return measure(problem, plain, allowed)
-    start = _start(estimator, problem.model, plain.x)
+    start = _start(estimator, problem.model, plain.x if near is None else near.result.x)
     if estimator.true_metric:
-        return keep(problem, start, estimator._run, allowed)
+        return keep(
+            problem, start, estimator._run, allowed, near=None if near is None else near.result
+        )
     return measure(problem, estimator._run(problem, start), allowed)
 
 

@@ -96,13 +96,13 @@ def check_problem(
         i = int(wrong)
         expected, difference = worst[i]
         faults.append(
-            f"The gradient of {_label(problem, i)} is wrong: along one direction it gives "
+            f"The gradient of {problem.label(i)} is wrong: along one direction it gives "
             f"{expected:.6g}, differences give {difference:.6g} (relative error {errors[i]:.1e})."
         )
     for wrong in np.flatnonzero(~(hvp_errors <= max(tol, 1e-4))):
         i = int(wrong)
         faults.append(
-            f"The Hessian product of {_label(problem, i)} is wrong "
+            f"The Hessian product of {problem.label(i)} is wrong "
             f"(relative error {hvp_errors[i]:.1e})."
         )
     return ProblemCheck(errors, hvp_errors if point.hvp is not None else None, tuple(faults))
@@ -115,7 +115,7 @@ def _shape_faults(problem: Problem, point: Point) -> list[str]:
         faults.append(f"`values` has shape {np.shape(point.values)}, expected {expected}.")
         return faults
     for i in range(expected[0]):
-        label = _label(problem, i)
+        label = problem.label(i)
         if not np.isfinite(point.values[i]):
             faults.append(f"The value of {label} is {point.values[i]}.")
         gradient = point.gradient(i)
@@ -156,7 +156,3 @@ def _hvp_error(problem: Problem, point: Point, i: int, v: Array) -> float:
     difference = (ahead.vjp(weights) - behind.vjp(weights)) / (2 * h)
     product = point.hvp(weights, v)
     return norm(product - difference) / max(norm(difference), norm(product), 1e-6)
-
-
-def _label(problem: Problem, i: int) -> str:
-    return "the objective" if i == 0 else f"constraint {i} ({problem.names[i - 1]!r})"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import Array
+from equipoise._array import Array, like
 from equipoise.problem import Facts, Point, Problem
 from equipoise.sets.set import Set
 from equipoise.sets.whole_space import WholeSpace
@@ -86,9 +86,9 @@ class FunctionProblem(Problem):
             gradients.append(gradient)
 
         def vjp(weights: np.ndarray) -> Array:
-            total = gradients[0] * float(weights[0])
-            for weight, gradient in zip(weights[1:], gradients[1:]):
-                if weight != 0.0:
+            total = 0.0 * x
+            for weight, gradient in zip(weights, gradients):
+                if weight != 0.0:  # NaN elsewhere is no fault of this sum
                     total = total + gradient * float(weight)
             return total
 
@@ -96,7 +96,7 @@ class FunctionProblem(Problem):
 
     def _call(self, i: int, function: Function, x: Array) -> tuple[float, Array]:
         """Call one function; say which one misbehaves, and how."""
-        label = "the objective" if i == 0 else f"constraint {i} ({self.names[i - 1]!r})"
+        label = self.label(i)
         answer = function(x)
         if not (isinstance(answer, tuple) and len(answer) == 2):
             kind = type(answer).__name__
@@ -106,6 +106,8 @@ class FunctionProblem(Problem):
         value, gradient = answer
         if isinstance(x, np.ndarray):
             gradient = np.asarray(gradient)
+        elif not hasattr(gradient, "detach"):  # a tensor at x needs one here
+            gradient = like(gradient, x)
         if tuple(gradient.shape) != (self.dim,):
             raise ValueError(
                 f"FunctionProblem: {label} returned a gradient of shape {tuple(gradient.shape)}, "

@@ -152,7 +152,14 @@ class LearningProblem(Problem):
             lipschitz=_largest(lipschitz),
             lower_bound=bounds.lower,
             stochastic=self.batch is not None,
+            rounding=_rounding(self.model),
         )
+
+
+def _rounding(model: Model) -> float:
+    """The relative error of sums over rows of scores in the data's precision."""
+    features = getattr(model, "features", None)
+    return 1e-16 if features is None or features.dtype.itemsize >= 8 else 1e-7
 
 
 def _largest(values: np.ndarray | None) -> float | None:

@@ -87,13 +87,21 @@ class MeritProblem(Problem):
         self.dim, self.domain = base.dim, base.domain
         self.n_constraints, self.names = 0, ()
         smooth = base.facts.smooth if not isinstance(merit, Maximum) else False
-        self.facts = Facts(smooth=smooth, convex_constraints=True, convex=base.facts.convex)
+        self.facts = Facts(
+            smooth=smooth,
+            convex_constraints=True,
+            convex=base.facts.convex,
+            stochastic=base.facts.stochastic,
+            rounding=base.facts.rounding,
+        )
 
     def at(self, x: Array) -> Point:
         """Evaluate the merit at `x`."""
         point = self.base.at(x)
         value, slopes = self.merit(point.values)
-        base_hvp = point.hvp if isinstance(self.merit, Lagrangian) else None  # linear: slopes are all
+        base_hvp = (
+            point.hvp if isinstance(self.merit, Lagrangian) else None
+        )  # linear: slopes are all
         return Point(
             point.x,
             np.array([value]),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import Array
+from equipoise._array import Array, like, to_numpy
 from equipoise.problem import Facts, Point, Problem
 from equipoise.sets.set import Set
 
@@ -54,15 +54,15 @@ class QuadraticProblem(Problem):
 
     def at(self, x: Array) -> Point:
         """Evaluate every function at `x`."""
-        x = np.asarray(x)
-        Px = self.P @ x
-        gradients = Px + self.q
-        values = 0.5 * (Px @ x) + self.q @ x + self.c
+        z = to_numpy(x)
+        Pz = self.P @ z
+        gradients = Pz + self.q
+        values = 0.5 * (Pz @ z) + self.q @ z + self.c
 
         def hvp(weights: np.ndarray, v: Array) -> Array:
-            return np.einsum("i,ijk,k->j", weights, self.P, v)
+            return like(np.einsum("i,ijk,k->j", weights, self.P, to_numpy(v)), x)
 
-        return Point(x, values, lambda weights: weights @ gradients, hvp)
+        return Point(x, values, lambda weights: like(weights @ gradients, x), hvp)
 
     def _facts(self) -> Facts:
         eigenvalues = np.linalg.eigvalsh(self.P)

@@ -53,8 +53,9 @@ class Checkpoint:
         folder = Path(self.path).resolve().parent
         if not folder.is_dir():
             raise ValueError(f"Checkpoint: the folder of `path` does not exist: {folder}")
-        if Path(self.path).is_dir():
-            raise ValueError(f"Checkpoint: `path` must be a file, {self.path} is a folder.")
+        if Path(self.path).exists() and not Path(self.path).is_file():
+            kind = "a folder" if Path(self.path).is_dir() else "none"
+            raise ValueError(f"Checkpoint: `path` must be a file, {self.path} is {kind}.")
 
     def load(self, identity: dict[str, Any]) -> dict[str, Any] | None:
         """Return what was stored, None without a file; raise if it belongs to another run."""

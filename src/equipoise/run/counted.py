@@ -44,15 +44,13 @@ class Counted(Problem):
         point = self._base.at(x)
         if not np.isfinite(point.values).all():
             i = int(np.flatnonzero(~np.isfinite(point.values))[0])
-            raise NonFiniteError(f"The value of {self._label(i)} is {point.values[i]}.")
+            raise NonFiniteError(f"The value of {self.label(i)} is {point.values[i]}.")
 
         def vjp(weights: np.ndarray) -> Array:
             counter.gradients += 1
             gradient = point.vjp(weights)
             if not all_finite(gradient):
-                used = np.flatnonzero(weights)
-                label = self._label(int(used[0])) if used.size == 1 else "a weighted sum"
-                raise NonFiniteError(f"The gradient of {label} is not finite.")
+                raise NonFiniteError(f"The gradient of {self._culprit(point, weights)} is not finite.")
             return gradient
 
         if point.hvp is None:
@@ -70,5 +68,9 @@ class Counted(Problem):
         batch = self._base.sample(rng)
         return self if batch is self._base else Counted(batch, self._counter)
 
-    def _label(self, i: int) -> str:
-        return "the objective" if i == 0 else f"constraint {i} ({self.names[i - 1]!r})"
+    def _culprit(self, point: Point, weights: np.ndarray) -> str:
+        """Name the function behind a weighted sum of gradients that is not finite."""
+        for i in np.flatnonzero(weights):
+            if not all_finite(point.gradient(int(i))):
+                return self.label(int(i))
+        return "a weighted sum"

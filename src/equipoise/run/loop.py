@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from equipoise._array import Array, to_numpy
+from equipoise._array import Array, all_finite, to_numpy
 from equipoise.certificate import Certificate, diagnose, examine
 from equipoise.problem import Problem
 from equipoise.run.checkpoint import Checkpoint, Timer, describe
@@ -106,7 +106,7 @@ class Run:
             status = Status.INTERRUPTED
         except NonFiniteError as error:
             status, self.detail = Status.NON_FINITE, str(error)
-        except Exception as error:
+        except BaseException as error:
             self._clock()
             self._save()
             error.add_note(f"(raised in step {self.t} of {type(self.solver).__name__})")
@@ -146,22 +146,19 @@ class Run:
     def _certify(self, state: Any) -> Certificate:
         """Certify with the solver's multipliers or fitted ones, whichever proves more."""
         x, multipliers = self.solver.output(state)
-        point = self.problem.at(x)
-        if not np.isfinite(point.values).all():
-            i = int(np.flatnonzero(~np.isfinite(point.values))[0])
-            raise NonFiniteError(f"The value of {self.counted._label(i)} is {point.values[i]}.")
+        if not all_finite(x):
+            raise NonFiniteError("The method's output is not finite.")
+        point = Counted(self.problem, Counter()).at(x)  # examinations are not the solver's count
         given = None if multipliers is None else np.maximum(multipliers, 0.0)
         certificate = examine(self.problem, point, given)
         if given is not None and not certificate.residual <= self.tol:
             fitted = examine(self.problem, point, None)
             certificate = fitted if fitted.residual < certificate.residual else certificate
-        if not np.isfinite(certificate.stationarity):
-            raise NonFiniteError("A gradient is not finite at the solver's output.")
         return certificate
 
     def _finish(self, status: Status) -> Result:
         """Certify the point to return, and settle the status by the certificate."""
-        certificate = self._final(status)
+        status, certificate = self._final(status)
         status, blocking = self._settle(status, certificate)
         if status is Status.NON_FINITE:
             self.detail += f" The last finite point is returned (step {self.t})."
@@ -200,22 +197,28 @@ class Run:
             return Status.FINISHED, {}
         return (Status.STALLED if status in claims else status), {}
 
-    def _final(self, status: Status) -> Certificate:
-        """The certificate of the point to return: the output; after trouble, the best there is."""
+    def _final(self, status: Status) -> tuple[Status, Certificate]:
+        """Certify the point to return: the output; after trouble, the best there is."""
         last = self.trace.rows[-1].step if self.trace.rows else -1
-        if self.latest is not None and last == self.t and status is not Status.INTERRUPTED:
-            return self.latest
-        if status is Status.NON_FINITE:
-            for state in (self.state, self.previous):
-                try:
-                    return self._certify(state)
-                except (NonFiniteError, ValueError):
-                    continue
-            if self.best is None:
-                raise ValueError(f"solve: `x0` must be a point where all is finite. {self.detail}")
-            return self.best
-        certificate = self._examine()
-        return self.best or certificate if status is Status.INTERRUPTED else certificate
+        interrupted = status is Status.INTERRUPTED
+        if self.latest is not None and last == self.t and not interrupted:
+            return status, self.latest
+        if status is not Status.NON_FINITE:
+            try:
+                certificate = self._examine()
+                return status, (self.best or certificate) if interrupted else certificate
+            except NonFiniteError as error:
+                self.detail = f"{self.detail} {error}".strip()
+                user = (Status.INTERRUPTED, Status.STOPPED, Status.CALLBACK_FAILED)
+                status = status if status in user else Status.NON_FINITE
+        for state in (self.state, self.previous):
+            try:
+                return status, self._certify(state)
+            except (NonFiniteError, ValueError):
+                continue
+        if self.best is None:
+            raise ValueError(f"solve: `x0` must be a point where all is finite. {self.detail}")
+        return status, self.best
 
     def _call(self, callback: Callable) -> Status | None:
         """Call the user's callback; an error ends the run but loses nothing."""

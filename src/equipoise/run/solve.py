@@ -119,6 +119,8 @@ def _start(problem: Problem, x0: Any) -> Array:
         x0 = x0.detach().clone()
         if tuple(x0.shape) != (problem.dim,):
             _check.fail(owner, "x0", f"must have shape ({problem.dim},)", tuple(x0.shape))
+        if not x0.is_floating_point():
+            _check.fail(owner, "x0", "must be a tensor of floating-point numbers", str(x0.dtype))
         _check.finite(owner, "x0", to_numpy(x0))
     else:
         keep = isinstance(x0, np.ndarray) and x0.dtype == np.float32

@@ -71,7 +71,9 @@ class Product(Set):
         x = self._checked(x)
         xp = namespace(x)
         ones = xp.ones_like(x)
-        return xp.concat([ones[part] * block.bending(x[part], v[part]) for block, part in self._parts()])
+        return xp.concat(
+            [ones[part] * block.bending(x[part], v[part]) for block, part in self._parts()]
+        )
 
     def _parts(self) -> Iterator[tuple[Set, slice]]:
         start = 0

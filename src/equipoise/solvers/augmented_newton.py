@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -18,6 +18,8 @@ from equipoise.status import Status
 
 Product = Callable[[Array], Array]
 
+PATIENCE = 100  # steps after which the multipliers are updated anyway
+
 
 @dataclass(frozen=True)
 class State:
@@ -31,7 +33,9 @@ class State:
     residual: float  # KKT residual of (x, pushed multipliers) at the last step
     pushed: np.ndarray  # (m,) [lam + b f(x)]_+, the multipliers of the output
     radius: float  # how long the next step may be
+    k: int  # steps since the multipliers changed
     stalled: int  # steps in a row that gained nothing
+    stuck: int  # updates in a row that did not lower the violation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,8 +43,8 @@ class AugmentedNewton(Solver[State]):
     r"""Newton-CG on the augmented Lagrangian ``A(x) = f_0 + 1/(2b) sum_i ([lam_i + b f_i]_+^2 - lam_i^2)``.
 
     1. g <- grad A(x); T <- the linear piece of the tangent projection at (x, -g)
-    2. if |T(-g)| <= accuracy: lam <- [lam + b f(x)]_+; b <- growth b unless the violation
-       fell to a quarter; accuracy <- accuracy / 10; g <- grad A(x) with the new lam
+    2. if |T(-g)| <= accuracy (or after 100 steps): lam <- [lam + b f(x)]_+; b <- growth b unless the
+       violation fell to a quarter; accuracy <- accuracy / 10; g <- grad A(x) with the new lam
     3. d <- truncated CG for T H T d = T(-g), stopped at negative curvature, where
        H v = (hess f_0 + sum_i [lam_i + b f_i]_+ hess f_i) v + b sum_active grad f_i <grad f_i, v>
        + the bending of X's boundary
@@ -49,7 +53,7 @@ class AugmentedNewton(Solver[State]):
     H is never formed: a product costs one `hvp` and k inner products, k the active constraints.
 
     Output: the iterate and ``[lam + b f(x)]_+``. Stops by itself where its KKT residual is at most `tol`, or
-    where rounding ends progress.
+    where rounding ends progress, or where six updates in a row did not lower the violation.
 
     Guarantee: every step lowers A; limit points are KKT points or stationary for the squared
     violation (augmented Lagrangian theory, Bertsekas 1982). Locally superlinear.
@@ -63,6 +67,8 @@ class AugmentedNewton(Solver[State]):
         between 10 and 1e4.
     growth : float
         Factor of the penalty.
+    multipliers : array of shape (m,), optional
+        Where to start, e.g. those of nearly the same problem; 0 by default.
     """
 
     name: ClassVar[str] = "augmented_newton"
@@ -77,6 +83,7 @@ class AugmentedNewton(Solver[State]):
     tol: float = 1e-9
     penalty: float | None = None
     growth: float = 5.0
+    multipliers: np.ndarray | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         _check.positive("AugmentedNewton", "tol", self.tol)
@@ -88,9 +95,12 @@ class AugmentedNewton(Solver[State]):
         """Return the state before the first step."""
         point = problem.at(x0)
         lam = np.zeros(problem.n_constraints)
-        g = norm(problem.domain.tangent(x0, -point.gradient(0)))
+        if self.multipliers is not None:
+            lam = _check.vector("AugmentedNewton", "multipliers", self.multipliers, lam.size)
+        g = norm(problem.domain.tangent(x0, -point.lagrangian_gradient(lam)))
         b = self.penalty or self._first_penalty(problem, point, g)
-        return State(x0, lam, b, 0.1 * max(g, 1e-3), np.inf, np.inf, lam, np.inf, 0)
+        accuracy = 0.1 * max(g, 1e-3)
+        return State(x0, lam, b, accuracy, np.inf, np.inf, lam, np.inf, 0, 0, 0)
 
     def _first_penalty(self, problem: Problem, point: Point, g: float) -> float:
         """Enough for the slope of the squared violation to count beside the objective's."""
@@ -102,21 +112,22 @@ class AugmentedNewton(Solver[State]):
 
     def step(self, problem: Problem, state: State, t: int, rng: np.random.Generator) -> State:
         """Return the state after step `t`."""
-        x, lam, b, accuracy, violation = (
-            state.x, state.lam, state.b, state.accuracy, state.violation,
-        )  # fmt: skip
+        x, lam, b = state.x, state.lam, state.b
+        accuracy, violation, k, stuck = state.accuracy, state.violation, state.k + 1, state.stuck
         point = problem.at(x)
         value, slopes = AugmentedLagrangian(lam, b)(point.values)
         g = point.vjp(slopes)  # 1
         piece = problem.domain.tangent_map(x, -g)
         residual = _residual(point, slopes[1:], norm(piece(-g)))
-        if norm(piece(-g)) <= accuracy and lam.size:  # 2
+        enough = accuracy * max(1.0, 1e-3 * slopes[1:].sum())
+        if lam.size and (norm(piece(-g)) <= enough or k > PATIENCE):  # 2
             lam = slopes[1:]
             infeasible = float(np.abs(np.minimum(-point.constraints, lam / b)).max())
+            stuck = 0 if infeasible <= max(0.9 * violation, self.tol) else stuck + 1
             b = b if infeasible <= 0.25 * violation else min(self.growth * b, 1e10)
             violation, accuracy = min(violation, infeasible), max(0.1 * accuracy, 0.1 * self.tol)
             value, slopes = AugmentedLagrangian(lam, b)(point.values)
-            g = point.vjp(slopes)
+            g, k = point.vjp(slopes), 0
             piece = problem.domain.tangent_map(x, -g)
         target = piece(-g)
         hessian, bend = _hessian(problem, point, slopes, b), problem.domain.bending(x, -g)
@@ -128,7 +139,8 @@ class AugmentedNewton(Solver[State]):
         if new is x:
             new, radius = self._search(problem, at, target, merit, problem.domain.diameter)
         stalled = 0 if new is not x else state.stalled + 1
-        return State(new, lam, b, accuracy, violation, residual, slopes[1:], radius, stalled)
+        pushed = slopes[1:]
+        return State(new, lam, b, accuracy, violation, residual, pushed, radius, k, stalled, stuck)
 
     def _search(
         self,
@@ -143,7 +155,7 @@ class AugmentedNewton(Solver[State]):
         Returns `x` itself where nothing is gained, and the radius for the next step.
         """
         x, value, g = at
-        rounding = 1e-14 * max(1.0, abs(value))
+        rounding = 100 * problem.facts.rounding * max(1.0, abs(value))
         first = s = min(1.0, radius / max(norm(d), 1e-300))
         for _ in range(30):
             new = problem.domain.project(x + s * d)
@@ -164,7 +176,7 @@ class AugmentedNewton(Solver[State]):
         """Stop at the tolerance, or where nothing is gained any more."""
         if state.residual <= self.tol:
             return Status.CONVERGED
-        return Status.STALLED if state.stalled >= 8 else None
+        return Status.STALLED if state.stalled >= 8 or state.stuck >= 6 else None
 
 
 def _residual(point: Point, lam: np.ndarray, stationarity: float) -> float:

@@ -77,9 +77,13 @@ class FeasibilityPhase(Solver[State]):
 
     def step(self, problem: Problem, state: State, t: int, rng: np.random.Generator) -> State:
         """Return the state after step `t`."""
-        point = problem.sample(rng).at(state.x)
-        better = point.excess < state.excess
-        best, excess = (state.x, point.excess) if better else (state.best, state.excess)
+        batch = problem.sample(rng)
+        point = batch.at(state.x)
+        best, excess = state.best, state.excess
+        if point.excess < excess:
+            best, excess = state.x, point.excess
+            if batch is not problem and excess <= self.slack:  # a mini-batch proves nothing
+                excess = problem.at(best).excess
         g = point.gradient(point.worst)  # 1
         slope = max(state.slope, norm(g))
         rule = self.step_size or InverseSqrt(1.0 / slope if slope > 0 else 0.0)

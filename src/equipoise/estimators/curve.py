@@ -1,0 +1,155 @@
+"""A trade-off curve: its points, its knee, its picture."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class FrontierPoint:
+    """One model of a trade-off curve.
+
+    Attributes
+    ----------
+    bound : what was asked.
+    split : which random training part; 0 where there is one only.
+    value : the largest counted value of the bounded rates, on the training rows.
+    accuracy, objective : on the training rows.
+    multiplier : minus the slope of the objective in the bound: what loosening it buys.
+    residual, status : of the certificate.
+    holds : whether the bound holds on the counted training rates.
+    coef, intercept : the model.
+    seconds : what the fit took.
+    test_value, test_accuracy : on the rows held out, if any.
+    """
+
+    bound: float
+    split: int
+    value: float
+    accuracy: float
+    objective: float
+    multiplier: float
+    residual: float
+    status: str
+    holds: bool
+    coef: np.ndarray
+    intercept: float
+    seconds: float
+    test_value: float = math.nan
+    test_accuracy: float = math.nan
+
+    def __str__(self) -> str:
+        return (
+            f"bound {self.bound:.4g}: {'holds' if self.holds else 'NOT MET'}, counted "
+            f"{self.value:.4f}, accuracy {self.accuracy:.4f}, residual {self.residual:.1e}"
+        )
+
+
+@dataclass(frozen=True)
+class Frontier:
+    """A trade-off curve; the points of each split run from the loosest bound to the tightest."""
+
+    points: tuple[FrontierPoint, ...]
+
+    @property
+    def bounds(self) -> np.ndarray:
+        """The bounds, ascending."""
+        return np.array(sorted({point.bound for point in self.points}))
+
+    @property
+    def n_splits(self) -> int:
+        """How many random training parts there are."""
+        return len({point.split for point in self.points})
+
+    def summary(self) -> dict[str, np.ndarray]:
+        """Return means and standard errors over the splits, one entry for each bound (ascending)."""
+        fields = ("value", "accuracy", "objective", "multiplier", "test_value", "test_accuracy")
+        table: dict[str, np.ndarray] = {"bound": self.bounds}
+        for name in fields:
+            columns = [
+                np.array([getattr(p, name) for p in self.points if p.bound == bound])
+                for bound in self.bounds
+            ]
+            table[name] = np.array([column.mean() for column in columns])
+            spread = [c.std(ddof=1) / math.sqrt(c.size) if c.size > 1 else 0.0 for c in columns]
+            table[f"{name}_error"] = np.array(spread)
+        return table
+
+    @property
+    def knee(self) -> float:
+        """The bound at which the curve bends most: tighter costs more, looser gains little.
+
+        The point farthest above the chord of (bound, accuracy), both scaled to [0, 1].
+        """
+        table = self.summary()
+        x, y = table["bound"], table["accuracy"]
+        if x.size < 3 or np.ptp(y) == 0:
+            return float(x[0])
+        rise = (y - y[0]) / (y[-1] - y[0]) if y[-1] != y[0] else np.zeros(x.size)
+        above = rise - (x - x[0]) / np.ptp(x)
+        return float(x[int(np.argmax(above))])
+
+    def to_frame(self) -> Any:
+        """Return the points as a pandas data frame, without the coefficients."""
+        import pandas as pd
+
+        rows = [asdict(point) for point in self.points]
+        return pd.DataFrame(rows).drop(columns=["coef", "intercept"])
+
+    def __str__(self) -> str:
+        table = self.summary()
+        knee = self.knee
+        lines = [f"{'bound':>8} {'counted':>9} {'accuracy':>9} {'slope':>9} {'held out':>20}"]
+        for i, bound in enumerate(table["bound"]):
+            held = ""
+            if not math.isnan(table["test_accuracy"][i]):
+                held = f"{table['test_value'][i]:.4f} / {table['test_accuracy'][i]:.4f}"
+            mark = "  <- knee" if bound == knee else ""
+            lines.append(
+                f"{bound:8.4g} {table['value'][i]:9.4f} {table['accuracy'][i]:9.4f} "
+                f"{table['multiplier'][i]:9.4f} {held:>20}{mark}"
+            )
+        return "\n".join(lines)
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw accuracy against the counted value, with error bars over splits and the knee marked."""
+        from matplotlib import pyplot as plt
+
+        if axes is None:
+            _, axes = plt.subplots(figsize=(6.4, 4.2))
+        table = self.summary()
+        axes.errorbar(
+            table["value"],
+            table["accuracy"],
+            xerr=table["value_error"],
+            yerr=table["accuracy_error"],
+            marker="o",
+            capsize=2,
+            label="training rows",
+        )
+        if not np.isnan(table["test_accuracy"]).any():
+            axes.errorbar(
+                table["test_value"],
+                table["test_accuracy"],
+                xerr=table["test_value_error"],
+                yerr=table["test_accuracy_error"],
+                marker="s",
+                capsize=2,
+                label="held-out rows",
+            )
+        i = int(np.flatnonzero(table["bound"] == self.knee)[0])
+        axes.annotate(
+            f"knee: bound {self.knee:g}",
+            (table["value"][i], table["accuracy"][i]),
+            textcoords="offset points",
+            xytext=(10, -18),
+            arrowprops={"arrowstyle": "->"},
+        )
+        axes.set(xlabel="counted value of the bounded rates", ylabel="accuracy")
+        axes.grid(alpha=0.3)
+        axes.legend()
+        return axes

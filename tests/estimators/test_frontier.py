@@ -1,0 +1,119 @@
+"""The trade-off curve: certified points, knee, splits, resuming after a kill."""
+
+import numpy as np
+import pytest
+
+from equipoise import ConstrainedClassifier, coverage, demographic_parity, frontier, recall
+from equipoise.datasets import make_census
+from equipoise.estimators import tradeoff
+
+BOUNDS = [0.02, 0.05, 0.1, 0.15]
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_census(2000, seed=1)
+
+
+@pytest.fixture(scope="module")
+def curve(data):
+    model = ConstrainedClassifier(demographic_parity(0.1))
+    return frontier(model, data.X, data.y, BOUNDS[::-1], sensitive_features=data.groups)
+
+
+def test_every_point_holds_and_is_certified(curve, data):
+    np.testing.assert_allclose(curve.bounds, BOUNDS)
+    for point in curve.points:
+        assert point.holds
+        assert point.residual <= 1e-6
+        predicted = data.X @ point.coef + point.intercept > 0
+        rates = [predicted[data.groups == g].mean() for g in np.unique(data.groups)]
+        assert point.value == pytest.approx(max(rates) - min(rates))
+        assert point.value <= point.bound + 1e-12
+        assert point.accuracy == pytest.approx(np.mean(predicted == data.y))
+
+
+def test_tighter_bounds_cost_objective_and_raise_the_price(curve):
+    table = curve.summary()
+    assert (np.diff(table["objective"]) <= 1e-6).all()
+    assert (np.diff(table["multiplier"]) <= 1e-3).all()
+    assert table["multiplier"][0] > 0
+
+
+def test_points_agree_with_single_fits(curve, data):
+    for point in curve.points:
+        alone = ConstrainedClassifier(demographic_parity(point.bound))
+        alone.fit(data.X, data.y, sensitive_features=data.groups)
+        assert point.accuracy == pytest.approx(alone.report_.accuracy, abs=0.01)
+
+
+def test_multipliers_are_slopes():
+    """On smooth rates the multiplier is minus the derivative of the objective in the bound."""
+    data = make_census(2000, seed=2)
+    model = ConstrainedClassifier(demographic_parity(0.1), true_metric=False, tol=1e-8)
+    curve = frontier(model, data.X, data.y, [0.049, 0.05, 0.051], sensitive_features=data.groups)
+    table = curve.summary()
+    slope = (table["objective"][2] - table["objective"][0]) / 0.002
+    assert table["multiplier"][1] == pytest.approx(-slope, rel=0.02)
+
+
+def test_knee_summary_and_picture(curve):
+    assert curve.knee in BOUNDS
+    assert "<- knee" in str(curve)
+    frame = curve.to_frame()
+    assert len(frame) == len(BOUNDS)
+    assert "coef" not in frame
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    axes = curve.plot()
+    assert axes.get_xlabel()
+
+
+def test_splits_give_error_bars_on_held_out_rows(data):
+    model = ConstrainedClassifier(demographic_parity(0.1))
+    curve = frontier(
+        model, data.X, data.y, [0.05, 0.1], sensitive_features=data.groups, splits=3, n_jobs=2
+    )
+    assert curve.n_splits == 3
+    table = curve.summary()
+    assert (table["test_accuracy_error"] > 0).all()
+    assert ((table["test_accuracy"] > 0.6) & (table["test_accuracy"] < 0.95)).all()
+    assert np.isfinite(table["test_value"]).all()
+    assert model.constraints.bound == 0.1  # the estimator is not changed
+
+
+def test_a_killed_run_continues_with_nothing_lost(data, tmp_path, monkeypatch):
+    model = ConstrainedClassifier(demographic_parity(0.1))
+    options = {"sensitive_features": data.groups, "checkpoint": tmp_path / "curve"}
+    fit, calls = tradeoff.fit_constrained, []
+
+    def dies_at_the_third(*arguments):
+        calls.append(arguments)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return fit(*arguments)
+
+    monkeypatch.setattr(tradeoff, "fit_constrained", dies_at_the_third)
+    with pytest.raises(KeyboardInterrupt):
+        frontier(model, data.X, data.y, BOUNDS, **options)
+    again = frontier(model, data.X, data.y, BOUNDS, **options)
+    assert len(calls) == 3 + 2  # two of four points were stored
+    assert [point.bound for point in again.points] == BOUNDS[::-1]
+    assert all(point.holds for point in again.points)
+    frontier(model, data.X, data.y, BOUNDS, **options)
+    assert len(calls) == 5  # all are stored: nothing is fitted again
+
+
+def test_other_rules_and_wrong_input(data, capsys):
+    model = ConstrainedClassifier(recall(at_least=0.6))
+    rule = lambda b: [recall(at_least=b), coverage(at_most=0.9)]  # noqa: E731
+    curve = frontier(model, data.X, data.y, [0.6, 0.7], rule=rule, progress=True)
+    assert all(point.holds for point in curve.points)
+    assert "bound 0.7: holds" in capsys.readouterr().out
+    with pytest.raises(ValueError, match="`rule` must say how the bound enters"):
+        both = [coverage(at_most=0.3), recall(at_least=0.6)]
+        frontier(ConstrainedClassifier(both), data.X, data.y, [0.3])
+    with pytest.raises(ValueError, match="`bounds` must hold at least one number"):
+        frontier(ConstrainedClassifier(demographic_parity(0.1)), data.X, data.y, [])
+    with pytest.raises(ValueError, match="bound"):
+        frontier(ConstrainedClassifier(demographic_parity(0.1)), data.X, data.y, [0.1, 2.0])
