@@ -10,8 +10,9 @@ PEERS := $(VENV)/.installed-peers
 demo: $(STAMP)
 	$(PY) examples/demo.py
 
+# one BLAS thread for each worker: two workers with two threads each slow one another down
 test: $(STAMP)
-	$(PY) -m pytest -n auto --dist loadfile
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PY) -m pytest -n auto --dist loadfile
 
 lint: $(STAMP)
 	$(VENV)/bin/ruff format --check src tests benchmarks examples

@@ -7,6 +7,7 @@ prints one line of JSON: seconds, bytes of the data, bytes added at the peak, pr
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
 import json
@@ -15,12 +16,14 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from threadpoolctl import threadpool_limits
 
 BOUND = 0.02
+LONG = 5.0  # seconds of a fit that is not repeated
 
 
 def measure(n: int, d: int, per_row: int = 10, repeats: int = 1) -> dict[str, Any]:
@@ -38,13 +41,14 @@ def fit(n: int, d: int, per_row: int, repeats: int) -> dict[str, Any]:
     _fit(sparse_rows(500, min(d, 50), 5))  # loads what is loaded on first use
     rows = sparse_rows(n, d, per_row)
     before = _start_peak()
-    model, seconds = _fit(rows)
+    with _counting() as products:
+        model, seconds = _fit(rows)
     added = _peak() - before
-    for _ in range(repeats - 1):
+    while (repeats := repeats - 1) > 0 and seconds < LONG:
         seconds = min(seconds, _fit(rows)[1])
     return {
         "seconds": seconds,
-        "products": _products(rows),
+        "products": len(products),
         "data": size(rows[0]),
         "added": max(0, added),
         "gap": _gap(model, rows),
@@ -63,25 +67,26 @@ def _fit(rows: tuple) -> tuple[Any, float]:
         return model, time.perf_counter() - start
 
 
-def _products(rows: tuple) -> int:
-    """How many products with the data, or its transpose, a fit makes."""
+@contextlib.contextmanager
+def _counting() -> Iterator[list[None]]:
+    """A list that grows by one with every product with the data or its transpose."""
     from equipoise.models.features import Features
 
-    count, originals = [0], (Features.times, Features.transposed)
+    made: list[None] = []
+    originals = Features.times, Features.transposed
 
     def counted(method: Any) -> Any:
         def call(self: Any, V: Any) -> Any:
-            count[0] += 1
+            made.append(None)
             return method(self, V)
 
         return call
 
     Features.times, Features.transposed = map(counted, originals)
     try:
-        _fit(rows)
+        yield made
     finally:
         Features.times, Features.transposed = originals
-    return count[0]
 
 
 def _gap(model: Any, rows: tuple) -> float:

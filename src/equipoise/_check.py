@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from equipoise._array import Array, all_finite
+from equipoise._array import Array, all_finite, to_numpy
 
 
 def fail(owner: str, parameter: str, rule: str, value: Any) -> NoReturn:
@@ -61,6 +61,20 @@ def vector(owner: str, parameter: str, value: Any, dim: int | None = None) -> np
         raise ValueError(f"{owner}: `{parameter}` must have shape {size}, got {array.shape}.")
     finite(owner, parameter, array)
     return array
+
+
+def point(owner: str, parameter: str, value: Any, dim: int) -> Array:
+    """Return a finite floating-point vector (dim,): a tensor as it is, all else as a NumPy copy."""
+    if not hasattr(value, "detach"):
+        single = isinstance(value, np.ndarray) and value.dtype == np.float32
+        array = np.array(vector(owner, parameter, value, dim))
+        return array.astype(np.float32) if single else array
+    if tuple(value.shape) != (dim,):
+        fail(owner, parameter, f"must have shape ({dim},)", tuple(value.shape))
+    if not value.is_floating_point():
+        fail(owner, parameter, "must be a tensor of floating-point numbers", str(value.dtype))
+    finite(owner, parameter, to_numpy(value))
+    return value
 
 
 def finite(owner: str, parameter: str, value: Array) -> None:

@@ -158,6 +158,7 @@ def test_unknown_names(dataset, filename, match):
         ("inner.zip", zipped(deep__toy_txt=CONTENT)),
         ("all.zip", zipped(other_txt=b"no", inner_zip=zipped(deep__toy_txt=CONTENT))),
     ],
+    ids=lambda value: None if isinstance(value, str) else "content",
 )
 def test_a_file_is_found_however_it_is_packed(folder, toy, name, packed):
     toy(Source(sha(CONTENT), "http://127.0.0.1:9/all.zip", ("inner.zip", "deep/toy.txt")))
@@ -203,6 +204,7 @@ def test_a_wrong_file_is_named_with_both_checksums(folder, toy):
         ("all.zip", zipped(other_txt=CONTENT)),
         ("all.zip", b"<html>no such page</html>"),
     ],
+    ids=lambda value: None if isinstance(value, str) else "content",
 )
 def test_a_damaged_file_is_named(folder, toy, name, damaged):
     toy(Source(sha(CONTENT), "http://127.0.0.1:9/all.zip", ("toy.txt",)))
@@ -243,6 +245,7 @@ def test_loans_without_data_say_so(folder):
         ("/all.zip", zipped(in_zip=zipped(deep__toy_txt=CONTENT)), ("in.zip", "deep/toy.txt")),
         ("/all.tar.gz", tarred("package-1.0/data/toy.txt", CONTENT), ("toy.txt",)),
     ],
+    ids=lambda value: None if isinstance(value, str) else "content",
 )
 @pytest.mark.parametrize("with_folder", [True, False])
 def test_a_download_is_unpacked_checked_and_kept(

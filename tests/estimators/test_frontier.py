@@ -110,8 +110,8 @@ def test_other_rules_and_wrong_input(data, capsys):
     curve = frontier(model, data.X, data.y, [0.6, 0.7], rule=rule, progress=True)
     assert all(point.holds for point in curve.points)
     assert "bound 0.7: holds" in capsys.readouterr().out
+    both = [coverage(at_most=0.3), recall(at_least=0.6)]
     with pytest.raises(ValueError, match="`rule` must say how the bound enters"):
-        both = [coverage(at_most=0.3), recall(at_least=0.6)]
         frontier(ConstrainedClassifier(both), data.X, data.y, [0.3])
     with pytest.raises(ValueError, match="`bounds` must hold at least one number"):
         frontier(ConstrainedClassifier(demographic_parity(0.1)), data.X, data.y, [])

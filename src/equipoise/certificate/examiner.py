@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import Array, all_finite, namespace, norm, to_numpy
+from equipoise._array import Array, all_finite, norm, to_numpy
 from equipoise.certificate.multipliers import fit_multipliers
 from equipoise.problem import Point, Problem
 
@@ -119,15 +119,8 @@ def certify(
     (array([1.]), True)
     """
     owner = "certify"
-    if not hasattr(x, "shape"):
-        x = np.asarray(x, dtype=np.float64)
-    if tuple(x.shape) != (problem.dim,):
-        _check.fail(owner, "x", f"must have shape ({problem.dim},)", tuple(x.shape))
-    if namespace(x) is np and x.dtype.kind != "f":
-        x = x.astype(np.float64)
-    _check.finite(owner, "x", to_numpy(x))
     near = _check.non_negative(owner, "near", near)
-    point = problem.at(x)
+    point = problem.at(_check.point(owner, "x", x, problem.dim))
     return examine(problem, point, _given(problem, multipliers), near)
 
 
@@ -168,7 +161,9 @@ def _finite_values(problem: Problem, point: Point) -> None:
     bad = np.flatnonzero(~np.isfinite(point.values))
     if bad.size:
         i = int(bad[0])
-        raise ValueError(f"certify: the value of {problem.label(i)} is {point.values[i]} at this point.")
+        raise ValueError(
+            f"certify: the value of {problem.label(i)} is {point.values[i]} at this point."
+        )
 
 
 def _outside(problem: Problem, x: np.ndarray) -> float:

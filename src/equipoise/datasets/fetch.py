@@ -130,12 +130,12 @@ def _download(dataset: str, filename: str, source: Source) -> Path:
         raise ValueError(
             f"fetch: what {source.url} sent is not the expected `{dataset}/{filename}`: {error} "
             f"{_advice(dataset, filename)}"
-        ) from error
+        ) from None
     except OSError as error:
         raise ConnectionError(
             f"fetch: could not get `{dataset}/{filename}` from {source.url}: "
             f"{type(error).__name__}: {error}. Try again, or: {_advice(dataset, filename)}"
-        ) from error
+        ) from None
     return Path(path)
 
 

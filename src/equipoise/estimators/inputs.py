@@ -132,7 +132,8 @@ def column_scales(owner: str, X: Any, weight: Any) -> tuple[np.ndarray, np.ndarr
 def _moments(X: Any, share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the weighted means of the columns and of their squares."""
     if sparse.issparse(X):
-        mean, square = X.T @ share, X.multiply(X).T @ share
+        squares = type(X)((np.square(X.data), X.indices, X.indptr), shape=X.shape)
+        mean, square = X.T @ share, squares.T @ share
         return np.asarray(mean, np.float64), np.asarray(square, np.float64)
     # einsum: no copy of the size of X is made
     mean = np.einsum("i,ij->j", share, X, dtype=np.float64)

@@ -196,7 +196,7 @@ def _group(
 
 def _mean(values: np.ndarray, weight: np.ndarray) -> float:
     total = float(weight.sum())
-    return float(values @ weight) / total if total > 0 else math.nan
+    return float(np.sum(weight, where=values)) / total if total > 0 else math.nan
 
 
 def wilson(rate: float, n: float, z: float = 1.959964) -> tuple[float, float]:

@@ -25,7 +25,8 @@ def bind_and_compare(
     budget = any("best_loss" in getattr(c, "needs", ()) for c in (estimator.constraints, *listed))
     # bound before the work, so that errors come early
     binding = None if budget else bind_constraints(estimator, rows, groups, None)
-    plain, loss = fit_plain(estimator, model, rows)
+    compared = binding is None or bool(binding.rows) or estimator.objective is not None
+    plain, loss = fit_plain(estimator, model, rows, rough=compared)
     return binding or bind_constraints(estimator, rows, groups, loss), plain
 
 
@@ -45,13 +46,15 @@ def bind_constraints(estimator: Any, rows: Rows, groups: Any, best_loss: float |
     )
 
 
-def fit_plain(estimator: Any, model: LinearModel, rows: Rows) -> tuple[Result, float]:
+def fit_plain(
+    estimator: Any, model: LinearModel, rows: Rows, rough: bool = True
+) -> tuple[Result, float]:
     """Fit without constraints; return the result and its loss without the penalty."""
     free = bind_rows(
         type(estimator).__name__, (), rows.y, None, rows.weight, **_loss(estimator, rows)
     )
     start = _start(estimator, model, np.zeros(model.dim))
-    plain = estimator._run(penalised(estimator, model, free, rows), start)
+    plain = estimator._run(penalised(estimator, model, free, rows), start, rough=rough)
     return plain, float(free.terms.at(model.scores(plain.x)).values[0])
 
 

@@ -11,7 +11,7 @@ from scipy import sparse
 from equipoise import _check
 from equipoise._array import Array, like, namespace, to_numpy
 
-CHUNK = 1 << 16  # rows at a time where an intermediate as large as the data would arise
+CHUNK = 1 << 12  # rows handled at a time, so that no copy of the data is made
 
 
 class Features:

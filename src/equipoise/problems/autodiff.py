@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from equipoise import _check
 from equipoise._array import Array
 from equipoise.problem import Facts, Point, Problem
+from equipoise.problems._describe import describe
 from equipoise.sets.set import Set
-from equipoise.sets.whole_space import WholeSpace
 
 
 class TorchProblem(Problem):
@@ -42,7 +41,7 @@ class TorchProblem(Problem):
         facts: Facts | None = None,
     ) -> None:
         self._function = function
-        _describe(self, dim, n_constraints, domain, names, facts)
+        describe(self, dim, n_constraints, domain, names, facts)
 
     def at(self, x: Array) -> Point:
         """Evaluate every function at `x`."""
@@ -52,7 +51,10 @@ class TorchProblem(Problem):
         theta = (torch.tensor(x) if host else x.detach().clone()).requires_grad_(True)
         with torch.enable_grad():
             outputs = self._function(theta)
-        _check_outputs(self, tuple(outputs.shape))
+        if not isinstance(outputs, torch.Tensor):
+            kind = type(outputs).__name__
+            raise TypeError(f"TorchProblem: the function must return one tensor, got a {kind}.")
+        _check_outputs(self, outputs)
         values = outputs.detach().cpu().numpy().astype(np.float64)
 
         def back(gradient: Any) -> Array:
@@ -117,7 +119,7 @@ class JaxProblem(Problem):
         self._forward = jax.jit(lambda z: jax.vjp(function, z))
         self._backward = jax.jit(lambda pull, weights: pull(weights)[0])
         self._curve = jax.jit(curve)
-        _describe(self, dim, n_constraints, domain, names, facts)
+        describe(self, dim, n_constraints, domain, names, facts)
 
     def at(self, x: Array) -> Point:
         """Evaluate every function at `x`."""
@@ -125,7 +127,7 @@ class JaxProblem(Problem):
 
         z = jnp.asarray(x)
         outputs, pull = self._forward(z)
-        _check_outputs(self, tuple(outputs.shape))
+        _check_outputs(self, outputs)
 
         def vjp(weights: np.ndarray) -> Array:
             gradient = self._backward(pull, jnp.asarray(weights, outputs.dtype))
@@ -138,28 +140,11 @@ class JaxProblem(Problem):
         return Point(x, np.array(outputs, dtype=np.float64), vjp, hvp)
 
 
-def _describe(
-    problem: Problem,
-    dim: int,
-    n_constraints: int,
-    domain: Set | None,
-    names: Sequence[str] | None,
-    facts: Facts | None,
-) -> None:
-    owner = type(problem).__name__
-    problem.dim = _check.count(owner, "dim", dim, least=1)
-    problem.n_constraints = _check.count(owner, "n_constraints", n_constraints)
-    problem.domain = domain if domain is not None else WholeSpace()
-    problem.names = tuple(names) if names else tuple(f"f_{i + 1}" for i in range(n_constraints))
-    if len(problem.names) != n_constraints:
-        _check.fail(owner, "names", f"must have {n_constraints} entries", problem.names)
-    problem.facts = facts if facts is not None else Facts()
-
-
-def _check_outputs(problem: Problem, shape: tuple[int, ...]) -> None:
-    expected = (problem.n_constraints + 1,)
-    if shape != expected:
+def _check_outputs(problem: Problem, outputs: Any) -> None:
+    shape, expected = getattr(outputs, "shape", None), (problem.n_constraints + 1,)
+    if shape is None or tuple(shape) != expected:
+        got = type(outputs).__name__ if shape is None else f"shape {tuple(shape)}"
         raise ValueError(
             f"{type(problem).__name__}: the function must return {expected[0]} values (the "
-            f"objective, then {problem.n_constraints} constraints), got shape {shape}."
+            f"objective, then {problem.n_constraints} constraints) as one array, got {got}."
         )

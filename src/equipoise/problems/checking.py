@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import Array, dot, like, norm, to_numpy
+from equipoise._array import Array, dot, like, norm
 from equipoise.problem import Point, Problem
 
 STEPS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
@@ -69,9 +69,9 @@ def check_problem(
         Names each function whose gradient is wrong, with the measured and the expected slope.
     """
     owner = "check_problem"
-    if tuple(x.shape) != (problem.dim,):
-        _check.fail(owner, "x", f"must have shape ({problem.dim},)", tuple(x.shape))
-    _check.finite(owner, "x", to_numpy(x))
+    x = _check.point(owner, "x", x, problem.dim)
+    directions = _check.count(owner, "directions", directions, least=1)
+    tol = _check.positive(owner, "tol", tol)
     rng = np.random.default_rng(seed)
     point = problem.at(x)
     faults = _shape_faults(problem, point)

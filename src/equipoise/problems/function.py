@@ -10,8 +10,8 @@ import numpy as np
 from equipoise import _check
 from equipoise._array import Array, like
 from equipoise.problem import Facts, Point, Problem
+from equipoise.problems._describe import describe
 from equipoise.sets.set import Set
-from equipoise.sets.whole_space import WholeSpace
 
 Function = Callable[[Array], tuple[float, Any]]
 
@@ -63,18 +63,8 @@ class FunctionProblem(Problem):
         ):
             if not callable(function):
                 _check.fail(owner, label, "must be callable", function)
-        self.domain = domain if domain is not None else WholeSpace()
-        known = self.domain.dim
-        if dim is None and known is None:
-            raise ValueError(f"{owner}: `dim` must be given: {self.domain!r} has no dimension.")
-        self.dim = _check.count(owner, "dim", dim if dim is not None else known, least=1)
-        if known is not None and known != self.dim:
-            _check.fail(owner, "dim", f"must equal the domain's dimension {known}", dim)
-        self.n_constraints = len(constraints)
-        self.names = tuple(names) if names is not None else _names(constraints)
-        if len(self.names) != self.n_constraints:
-            _check.fail(owner, "names", f"must have {self.n_constraints} entries", self.names)
-        self.facts = facts if facts is not None else Facts()
+        names = names if names is not None else _names(constraints)
+        describe(self, dim, len(constraints), domain, names, facts)
         self._functions = (objective, *constraints)
 
     def at(self, x: Array) -> Point:
@@ -118,7 +108,13 @@ class FunctionProblem(Problem):
                 f"FunctionProblem: {label} must return a number as its value, got an array of "
                 f"shape {np.shape(value)}."
             )
-        return float(value), gradient
+        try:
+            return float(value), gradient
+        except (TypeError, ValueError):
+            kind = type(value).__name__
+            raise TypeError(
+                f"FunctionProblem: {label} must return a number as its value, got a {kind}."
+            ) from None
 
 
 def _numbered(constraints: Sequence[Any]) -> list[str]:

@@ -10,6 +10,7 @@ import numpy as np
 from equipoise import _check
 from equipoise._array import Array, like, to_numpy
 from equipoise.problem import Facts, Point, Problem
+from equipoise.problems._describe import describe
 from equipoise.sets.set import Set
 
 
@@ -38,18 +39,16 @@ class QuadraticProblem(Problem):
         self.P, self.q, self.c = (np.asarray(a, dtype=np.float64) for a in (P, q, c))
         if self.q.ndim != 2:
             _check.fail(owner, "q", "must have shape (m + 1, d)", self.q.shape)
-        count, self.dim = self.q.shape
-        if self.P.shape != (count, self.dim, self.dim):
-            _check.fail(owner, "P", f"must have shape {(count, self.dim, self.dim)}", self.P.shape)
+        count, dim = self.q.shape
+        if self.P.shape != (count, dim, dim):
+            _check.fail(owner, "P", f"must have shape {(count, dim, dim)}", self.P.shape)
         if self.c.shape != (count,):
             _check.fail(owner, "c", f"must have shape {(count,)}", self.c.shape)
         for parameter in ("P", "q", "c"):
             _check.finite(owner, parameter, getattr(self, parameter))
         if not np.allclose(self.P, self.P.transpose(0, 2, 1)):
             raise ValueError(f"{owner}: every `P` must be symmetric.")
-        self.domain = domain
-        self.n_constraints = count - 1
-        self.names = tuple(names) if names else tuple(f"f_{i}" for i in range(1, count))
+        describe(self, dim, count - 1, domain, names, None)
         self.facts = self._facts()
 
     def at(self, x: Array) -> Point:

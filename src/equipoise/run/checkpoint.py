@@ -17,6 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from equipoise import _check
+from equipoise._array import Array, to_numpy
+from equipoise.problem import Problem
+from equipoise.solvers import Solver
 
 MAGIC = b"equipoise checkpoint 1\n"
 
@@ -50,11 +53,13 @@ class Checkpoint:
 
     def __post_init__(self) -> None:
         _check.non_negative("Checkpoint", "every", self.every)
+        if not isinstance(self.path, str | os.PathLike):
+            _check.fail("Checkpoint", "path", "must be a path", self.path)
         folder = Path(self.path).resolve().parent
         if not folder.is_dir():
             raise ValueError(f"Checkpoint: the folder of `path` does not exist: {folder}")
         if Path(self.path).exists() and not Path(self.path).is_file():
-            kind = "a folder" if Path(self.path).is_dir() else "none"
+            kind = "a folder" if Path(self.path).is_dir() else "a device"
             raise ValueError(f"Checkpoint: `path` must be a file, {self.path} is {kind}.")
 
     def load(self, identity: dict[str, Any]) -> dict[str, Any] | None:
@@ -122,9 +127,18 @@ class Timer:
         return True
 
 
-def describe(solver: Any) -> str:
-    """A solver's repr without memory addresses."""
-    return re.sub(r" at 0x[0-9a-f]+", "", repr(solver))
+def identify(
+    problem: Problem, solver: Solver, x0: Array, seed: int, density: int
+) -> dict[str, Any]:
+    """Return what must agree for a checkpoint to be of this run."""
+    return {
+        "solver": re.sub(r" at 0x[0-9a-f]+", "", repr(solver)),  # no memory addresses
+        "problem": (type(problem).__name__, problem.dim, problem.names),
+        "seed": seed,
+        "starting point": hashlib.sha256(to_numpy(x0).tobytes()).hexdigest()[:16],
+        "list of values at the start": tuple(f"{v:.6g}" for v in problem.at(x0).values),
+        "density": density,
+    }
 
 
 def _short(value: Any) -> str:

@@ -50,7 +50,9 @@ class Counted(Problem):
             counter.gradients += 1
             gradient = point.vjp(weights)
             if not all_finite(gradient):
-                raise NonFiniteError(f"The gradient of {self._culprit(point, weights)} is not finite.")
+                raise NonFiniteError(
+                    f"The gradient of {self._culprit(point, weights)} is not finite."
+                )
             return gradient
 
         if point.hvp is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -10,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from equipoise._array import Array, all_finite, to_numpy
+from equipoise._array import Array, all_finite
 from equipoise.certificate import Certificate, diagnose, examine
 from equipoise.problem import Problem
-from equipoise.run.checkpoint import Checkpoint, Timer, describe
+from equipoise.run.checkpoint import Checkpoint, Timer, identify
 from equipoise.run.counted import Counted, Counter, NonFiniteError
 from equipoise.run.result import Result
 from equipoise.run.trace import Trace
@@ -52,13 +51,7 @@ class Run:
     ) -> None:
         self.problem, self.solver, self.tol, self.density = problem, solver, tol, density
         self.checkpoint = checkpoint
-        self.identity = {
-            "solver": describe(solver),
-            "problem": (type(problem).__name__, problem.dim, problem.names),
-            "seed": seed,
-            "starting point": hashlib.sha256(to_numpy(x0).tobytes()).hexdigest()[:16],
-            "density": density,
-        }
+        self.identity = identify(problem, solver, x0, seed, density) if checkpoint else {}
         stored = checkpoint.load(self.identity) if checkpoint else None
         self.rng = np.random.default_rng(seed)
         if stored is None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import Array, to_numpy
+from equipoise._array import Array
 from equipoise.problem import Problem
 from equipoise.run.checkpoint import Checkpoint
 from equipoise.run.loop import Iteration, Run
@@ -97,9 +97,9 @@ def solve(
 
 
 def _solver(problem: Problem, solver: Solver | str, tol: float) -> Solver:
-    if solver == "auto":
-        return choose(problem, tol)
     if isinstance(solver, str):
+        if solver == "auto":
+            return choose(problem, tol)
         return SOLVERS[_check.choice("solve", "solver", solver, ("auto", *SOLVERS))]()
     if not isinstance(solver, Solver):
         hint = " Give an object, e.g. SwitchingSubgradient()." if isinstance(solver, type) else ""
@@ -115,17 +115,9 @@ def _start(problem: Problem, x0: Any) -> Array:
         _check.fail(owner, "problem", f"has dimension {problem.dim}, its domain", domain.dim)
     if x0 is None:
         return domain.project(np.zeros(problem.dim))
+    x0 = _check.point(owner, "x0", x0, problem.dim)
     if hasattr(x0, "detach"):  # a tensor stays on its device
         x0 = x0.detach().clone()
-        if tuple(x0.shape) != (problem.dim,):
-            _check.fail(owner, "x0", f"must have shape ({problem.dim},)", tuple(x0.shape))
-        if not x0.is_floating_point():
-            _check.fail(owner, "x0", "must be a tensor of floating-point numbers", str(x0.dtype))
-        _check.finite(owner, "x0", to_numpy(x0))
-    else:
-        keep = isinstance(x0, np.ndarray) and x0.dtype == np.float32
-        x0 = np.array(_check.vector(owner, "x0", x0, problem.dim))
-        x0 = x0.astype(np.float32) if keep else x0
     if not domain.contains(x0, atol=1e-6 if x0.dtype.itemsize < 8 else 1e-8):
         raise ValueError(
             f"solve: `x0` must lie in the domain {domain!r}, but is {domain.distance(x0):.3g} away "

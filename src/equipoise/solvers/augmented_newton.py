@@ -89,7 +89,8 @@ class AugmentedNewton(Solver[State]):
         _check.positive("AugmentedNewton", "tol", self.tol)
         if self.penalty is not None:
             _check.positive("AugmentedNewton", "penalty", self.penalty)
-        _check.positive("AugmentedNewton", "growth", self.growth - 1)
+        if not _check.positive("AugmentedNewton", "growth", self.growth) > 1:
+            _check.fail("AugmentedNewton", "growth", "must exceed 1", self.growth)
 
     def init(self, problem: Problem, x0: Array) -> State:
         """Return the state before the first step."""
@@ -131,8 +132,9 @@ class AugmentedNewton(Solver[State]):
             piece = problem.domain.tangent_map(x, -g)
         target = piece(-g)
         hessian, bend = _hessian(problem, point, slopes, b), problem.domain.bending(x, -g)
+        forcing = min(0.5, norm(target) ** 0.5)
         d = conjugate_gradients(  # 3
-            lambda v: piece(hessian(v) + bend * v), target, min(0.5, norm(target) ** 0.5)
+            lambda v: piece(hessian(v) + bend * v), target, forcing, floor=0.1 * self.tol
         )
         at, merit = (x, value, g), AugmentedLagrangian(lam, b)
         new, radius = self._search(problem, at, d, merit, state.radius)  # 4

@@ -11,7 +11,7 @@ from equipoise import _check
 from equipoise._array import Array, norm
 from equipoise.problem import Problem
 from equipoise.solvers.solver import Guarantee, Solver
-from equipoise.solvers.steps import InverseSqrt, StepRule
+from equipoise.solvers.steps import InverseSqrt, StepRule, check_rule
 from equipoise.status import Status
 
 
@@ -66,6 +66,8 @@ class FeasibilityPhase(Solver[State]):
     steps: int | None = None
 
     def __post_init__(self) -> None:
+        if self.step_size is not None:
+            check_rule("FeasibilityPhase", "step_size", self.step_size)
         _check.non_negative("FeasibilityPhase", "slack", self.slack)
         if self.steps is not None:
             _check.count("FeasibilityPhase", "steps", self.steps, least=1)

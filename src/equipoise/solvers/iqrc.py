@@ -17,7 +17,7 @@ from equipoise.solvers.feasibility import FeasibilityPhase
 from equipoise.solvers.oracle import Oracle
 from equipoise.solvers.solver import CONVEX, CONVEX_CONSTRAINTS, Guarantee, Need, Solver
 from equipoise.solvers.staged import Staged
-from equipoise.solvers.steps import InverseSqrt, StepRule
+from equipoise.solvers.steps import InverseSqrt, StepRule, check_rule
 from equipoise.solvers.strong_switching import StrongSwitching
 from equipoise.status import Status
 
@@ -137,8 +137,7 @@ class IQRC(Staged[Outer]):
             _check.positive(owner, "rho_hat", self.rho_hat)
         if self.rho is not None:
             _check.non_negative(owner, "rho", self.rho)
-        if not isinstance(self.eps_hat, StepRule):
-            _check.fail(owner, "eps_hat", "must be a StepRule, e.g. Constant(1e-2)", self.eps_hat)
+        check_rule(owner, "eps_hat", self.eps_hat)
         _check.positive(owner, "eps_hat(0)", self.eps_hat(0))
         if self.eps is not None:
             _check.positive(owner, "eps", self.eps)

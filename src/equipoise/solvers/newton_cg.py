@@ -8,7 +8,11 @@ from equipoise._array import Array, dot, norm
 
 
 def conjugate_gradients(
-    product: Callable[[Array], Array], target: Array, accuracy: float, most: int = 250
+    product: Callable[[Array], Array],
+    target: Array,
+    accuracy: float,
+    floor: float = 0.0,
+    most: int = 250,
 ) -> Array:
     """Solve ``H d = target`` roughly; at negative curvature, follow it.
 
@@ -19,12 +23,14 @@ def conjugate_gradients(
     target : array of shape (d,)
     accuracy : float
         The residual to reach, relative to the target's norm.
+    floor : float
+        A residual that is small enough whatever the target.
     most : int
         Products at the most.
     """
     d, r = 0.0 * target, target
     p, square = r, dot(r, r)
-    goal = (accuracy * norm(target)) ** 2
+    goal = max(accuracy * norm(target), floor) ** 2
     for _ in range(most):
         if square <= goal or square == 0.0:
             break

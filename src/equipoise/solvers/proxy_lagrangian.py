@@ -15,7 +15,7 @@ from equipoise.problems.proxy import true_values
 from equipoise.solvers.candidates import shrink
 from equipoise.solvers.players import Player, SwapRegret
 from equipoise.solvers.solver import Guarantee, Solver
-from equipoise.solvers.steps import InverseSqrt, StepRule
+from equipoise.solvers.steps import InverseSqrt, StepRule, check_rule
 
 SNAPSHOTS = 64  # kept at most; when there are more, every second one is dropped
 
@@ -87,7 +87,13 @@ class ProxyLagrangian(Solver[State]):
     slack: float = 1e-3
 
     def __post_init__(self) -> None:
-        _check.non_negative("ProxyLagrangian", "slack", self.slack)
+        owner = "ProxyLagrangian"
+        if self.step_size is not None:
+            check_rule(owner, "step_size", self.step_size)
+        check_rule(owner, "weight_step", self.weight_step)
+        if not isinstance(self.player, Player):
+            _check.fail(owner, "player", "must be a Player, e.g. SwapRegret()", self.player)
+        _check.non_negative(owner, "slack", self.slack)
 
     def init(self, problem: Problem, x0: Array) -> State:
         """Return the state before the first step."""

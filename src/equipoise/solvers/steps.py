@@ -22,6 +22,12 @@ class StepRule(ABC):
         """Return the step size."""
 
 
+def check_rule(owner: str, parameter: str, value: object) -> None:
+    """Raise unless `value` is a step rule."""
+    if not isinstance(value, StepRule):
+        _check.fail(owner, parameter, "must be a StepRule, e.g. Constant(0.1)", value)
+
+
 @dataclass(frozen=True)
 class Constant(StepRule):
     """``size``."""
@@ -70,6 +76,9 @@ class Polyak(StepRule):
     """``gap / |g|^2`` where a target is known, else the rule `otherwise`."""
 
     otherwise: StepRule = InverseSqrt(0.1)
+
+    def __post_init__(self) -> None:
+        check_rule("Polyak", "otherwise", self.otherwise)
 
     def __call__(self, t: int, gap: float | None = None, g: Array | None = None) -> float:
         """Return the step size."""

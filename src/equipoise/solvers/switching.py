@@ -12,7 +12,7 @@ from equipoise import _check
 from equipoise._array import Array
 from equipoise.problem import Problem
 from equipoise.solvers.solver import Guarantee, Solver
-from equipoise.solvers.steps import Constant, InverseSqrt, StepRule
+from equipoise.solvers.steps import Constant, InverseSqrt, StepRule, check_rule
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,10 @@ class SwitchingSubgradient(Solver[State]):
 
     step_size: StepRule = InverseSqrt(0.1)
     slack: StepRule = InverseSqrt(1e-3)
+
+    def __post_init__(self) -> None:
+        check_rule("SwitchingSubgradient", "step_size", self.step_size)
+        check_rule("SwitchingSubgradient", "slack", self.slack)
 
     def init(self, problem: Problem, x0: Array) -> State:
         """Return the state before the first step."""

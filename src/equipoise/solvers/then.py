@@ -47,6 +47,9 @@ class Then(Solver[State]):
     steps: int = 200
 
     def __post_init__(self) -> None:
+        for parameter in ("first", "second"):
+            if not isinstance(getattr(self, parameter), Solver):
+                _check.fail("Then", parameter, "must be a Solver", getattr(self, parameter))
         _check.count("Then", "steps", self.steps, least=1)
 
     @property

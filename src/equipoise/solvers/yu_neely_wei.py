@@ -59,7 +59,7 @@ class YuNeelyWei(Oracle[State]):
     Line 1 is one backward pass. Line 2 needs the gradients one by one, but only where the new queue
     can be positive: with a known bound M on the gradients, ``Q_i + th_i + M |z+ - z| <= 0`` settles
     the rest without them. So a step costs 1 backward pass plus one for every nearly active
-    constraint, and 1 + m where M is unknown.
+    constraint, and 1 + m where M is unknown and on mini-batches, which M need not bound.
 
     References
     ----------
@@ -110,7 +110,8 @@ class YuNeelyWei(Oracle[State]):
         point = batch.at(z)
         d = point.vjp(np.concatenate(([V], Q)))
         after = problem.domain.project(z - d / (2 * alpha))  # 1
-        Q = _queues(point, Q, after - z, batch.facts.lipschitz)  # 2
+        M = problem.facts.lipschitz if batch is problem else None  # a batch may be steeper
+        Q = _queues(point, Q, after - z, M)  # 2
         mean = state.mean + (z - state.mean) / (state.k + 1)
         return State(after, Q, mean, state.k + 1)  # 3
 
