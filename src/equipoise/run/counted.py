@@ -29,6 +29,9 @@ class Counted(Problem):
 
     def __init__(self, base: Problem, counter: Counter) -> None:
         self._base, self._counter = base, counter
+        # Held until the next evaluation is done: were all large arrays freed between two steps, the
+        # allocator would hand their pages back and fault them in again, step after step.
+        self._latest: Point | None = None
         self.dim, self.n_constraints = base.dim, base.n_constraints
         self.domain, self.names, self.facts = base.domain, base.names, base.facts
 
@@ -41,7 +44,7 @@ class Counted(Problem):
         """Evaluate, count, and check the values."""
         counter = self._counter
         counter.values += 1
-        point = self._base.at(x)
+        point = self._latest = self._base.at(x)
         if not np.isfinite(point.values).all():
             i = int(np.flatnonzero(~np.isfinite(point.values))[0])
             raise NonFiniteError(f"The value of {self.label(i)} is {point.values[i]}.")

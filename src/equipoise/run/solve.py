@@ -31,7 +31,7 @@ def solve(
     callback: Callable[[Iteration], Any] | None = None,
     progress: bool = False,
     checkpoint: Checkpoint | str | Path | None = None,
-    density: int = 10,
+    density: int = 6,
 ) -> Result:
     """Let a solver take steps on a problem, and certify where it stopped.
 
