@@ -11,9 +11,12 @@ Array: TypeAlias = Any
 """A NumPy array or an array-API tensor (PyTorch); vectors have shape ``(d,)``."""
 
 
+NUMPY = (np.ndarray, np.generic, float, int)
+
+
 def namespace(x: Array) -> Any:
     """Return the array-API namespace of `x` (NumPy itself for NumPy arrays)."""
-    if isinstance(x, np.ndarray | np.generic | float | int):
+    if isinstance(x, NUMPY):
         return np
     from array_api_compat import array_namespace
 
@@ -27,31 +30,30 @@ def dot(x: Array, y: Array) -> float:
 
 def norm(x: Array) -> float:
     """Return the Euclidean norm of a vector as a float; squares neither overflow nor vanish."""
-    if isinstance(x, np.ndarray):
-        return float(np.linalg.norm(x)) if _moderate(x) else _scaled_norm(x)
-    return math.sqrt(dot(x, x)) if _moderate(x) else _scaled_norm(x)
+    total = square(x)
+    least = 1e-24 if x.dtype.itemsize <= 4 else 1e-280  # far above the squares that vanish
+    return math.sqrt(total) if least < total < math.inf else _scaled_norm(x)
 
 
-def _moderate(x: Array) -> bool:
-    """Whether the squares of all entries are safe in the array's own precision."""
-    xp = namespace(x)
-    if x.shape[0] == 0:
-        return True
-    largest = float(xp.max(xp.abs(x)))
-    bound = 1e18 if x.dtype.itemsize <= 4 else 1e150
-    return 1 / bound < largest < bound
+def square(x: Array) -> float:
+    """The sum of squares: infinite or NaN where it overflows or an entry is, without a warning."""
+    return float(np.vdot(x, x)) if isinstance(x, np.ndarray) else dot(x, x)
 
 
 def _scaled_norm(x: Array) -> float:
+    if x.shape[0] == 0:
+        return 0.0
     xp = namespace(x)
     largest = float(xp.max(xp.abs(x)))
     if not math.isfinite(largest) or largest == 0.0:
         return largest
-    return largest * math.sqrt(dot(x / largest, x / largest))
+    return largest * math.sqrt(square(x / largest))
 
 
 def all_finite(x: Array) -> bool:
     """Whether every entry of `x` is finite."""
+    if x.ndim == 1 and math.isfinite(square(x)):  # quick: a finite sum of squares proves it
+        return True
     xp = namespace(x)
     return bool(xp.all(xp.isfinite(x)))
 

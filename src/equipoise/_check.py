@@ -19,6 +19,12 @@ def fail(owner: str, parameter: str, rule: str, value: Any) -> NoReturn:
     raise ValueError(f"{owner}: `{parameter}` {rule}, got {value!r}.")
 
 
+def kind(owner: str, parameter: str, value: Any, expected: type) -> None:
+    """Raise a `TypeError` unless `value` is an `expected`."""
+    if not isinstance(value, expected):
+        raise TypeError(f"{owner}: `{parameter}` must be a {expected.__name__}, got {value!r}.")
+
+
 def positive(owner: str, parameter: str, value: Any) -> float:
     """Return `value` as a finite float > 0."""
     number = _number(owner, parameter, value)

@@ -31,12 +31,16 @@ class Point:
         Weights ``(m + 1,)`` to the weighted sum of gradients ``(d,)``; one backward pass.
     hvp : callable or None
         ``(weights, v)`` to the weighted sum of Hessians times `v`, where the functions have it.
+    curvature : callable or None
+        Weights to an estimate of the weighted sum of Hessians, positive semi-definite: a matrix
+        (d, d) or a diagonal (d,). To precondition with, never to certify.
     """
 
     x: Array
     values: np.ndarray
     vjp: Callable[[np.ndarray], Array]
     hvp: Callable[[np.ndarray, Array], Array] | None = None
+    curvature: Callable[[np.ndarray], np.ndarray] | None = None
 
     @property
     def objective(self) -> float:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from equipoise import FunctionProblem, certify, sets
+from equipoise import FunctionProblem, certify, near_stationarity, sets
 from equipoise.certificate.infeasibility import diagnose
 from equipoise.problem import Point, Problem
 from equipoise.problems import REFERENCES, QuadraticProblem
@@ -206,6 +206,12 @@ def test_describes_the_point_given_and_says_what_is_wrong():
 def test_bad_input(arguments, message):
     with pytest.raises(ValueError, match=message):
         certify(REFERENCES["convex"]().problem, *arguments)
+
+
+@pytest.mark.parametrize("examine", [certify, lambda p, x: near_stationarity(p, x, 1.0)])
+def test_a_problem_that_is_none_is_named(examine):
+    with pytest.raises(TypeError, match="`problem` must be a Problem, got 3"):
+        examine(3, [1.0, 0.0])
 
 
 def test_a_value_that_is_not_finite_is_named():

@@ -121,6 +121,16 @@ def test_kill_9_in_the_middle_of_a_write(tmp_path):
     same(run(steps, path), run(steps))
 
 
+def test_what_a_killed_write_left_behind_is_removed(tmp_path):
+    path = tmp_path / "run [1].checkpoint"
+    left = tmp_path / f".{path.name}.12345.part"
+    other = tmp_path / ".another.12345.part"
+    for file in (left, other):
+        file.write_bytes(b"half a check")
+    run(10, path)
+    assert sorted(tmp_path.iterdir()) == sorted((path, other))
+
+
 def test_a_full_disk_is_a_warning_and_the_run_goes_on(tmp_path, monkeypatch):
     path = tmp_path / "run.checkpoint"
     run(100, path)

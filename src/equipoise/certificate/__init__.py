@@ -2,7 +2,7 @@
 
 from equipoise.certificate.examiner import Certificate, certify, examine
 from equipoise.certificate.infeasibility import Infeasibility, diagnose
-from equipoise.certificate.near import NearStationarity, near_stationarity
+from equipoise.certificate.near import NearStationarity, near_stationarity, near_within
 
 __all__ = [
     "Certificate",
@@ -12,4 +12,5 @@ __all__ = [
     "diagnose",
     "NearStationarity",
     "near_stationarity",
+    "near_within",
 ]

@@ -9,11 +9,12 @@ so an error bound.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from scipy.optimize import minimize
 
-from equipoise._array import to_numpy
+from equipoise._array import norm, to_numpy
 from equipoise.problems.proximal import ProximalProblem
 
 ROUNDS = 250
@@ -21,14 +22,24 @@ PLANES = 60  # unused planes are dropped beyond this many
 
 
 def minimise(
-    problem: ProximalProblem, rho: float, tol: float
+    problem: ProximalProblem,
+    rho: float,
+    tol: float,
+    *,
+    rounds: int = ROUNDS,
+    goal: Callable[[np.ndarray], float] | None = None,
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return the minimiser, its multipliers and a bound on the minimiser's error."""
+    """Return the minimiser, its multipliers and a bound on the minimiser's error.
+
+    Each of at most `rounds` rounds costs two forward and two backward passes. With a `goal`, a
+    distance for given multipliers, it ends as soon as the minimiser is known to be nearer to the
+    centre than that, or farther.
+    """
     model = _Model(problem, rho)
     y = problem.domain.project(problem.center)
     best = (y, np.zeros(problem.n_constraints), math.inf)
     stalled = 0
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         model.cut(y)
         y, multipliers, lower = model.solve()
         error = model.error(y, multipliers, lower)
@@ -36,6 +47,8 @@ def minimise(
         if error < best[2]:
             best = (y, multipliers, error)
         if best[2] <= tol or stalled > 40 or multipliers.sum() > 1e10:
+            break
+        if goal is not None and abs(norm(best[0] - problem.center) - goal(best[1])) >= best[2]:
             break
     return best
 

@@ -119,6 +119,7 @@ def certify(
     (array([1.]), True)
     """
     owner = "certify"
+    _check.kind(owner, "problem", problem, Problem)
     near = _check.non_negative(owner, "near", near)
     point = problem.at(_check.point(owner, "x", x, problem.dim))
     return examine(problem, point, _given(problem, multipliers), near)
@@ -129,11 +130,11 @@ def examine(
 ) -> Certificate:
     """Certify a point that is already evaluated."""
     _finite_values(problem, point)
-    lam = multipliers
+    x, lam = to_numpy(point.x), multipliers
     if lam is None:
-        lam = fit_multipliers(problem, point, near)
-    x = to_numpy(point.x)
-    downhill = -to_numpy(point.lagrangian_gradient(lam))
+        lam, downhill = fit_multipliers(problem, point, near)
+    else:
+        downhill = -to_numpy(point.lagrangian_gradient(lam))
     if not all_finite(downhill):
         raise ValueError("certify: the gradient of the Lagrangian is not finite at this point.")
     return Certificate(
@@ -158,9 +159,8 @@ def _given(problem: Problem, multipliers: Any) -> np.ndarray | None:
 
 
 def _finite_values(problem: Problem, point: Point) -> None:
-    bad = np.flatnonzero(~np.isfinite(point.values))
-    if bad.size:
-        i = int(bad[0])
+    if not all_finite(point.values):
+        i = int(np.flatnonzero(~np.isfinite(point.values))[0])
         raise ValueError(
             f"certify: the value of {problem.label(i)} is {point.values[i]} at this point."
         )

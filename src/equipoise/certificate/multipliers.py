@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import nnls
 
-from equipoise._array import to_numpy
+from equipoise._array import all_finite, to_numpy
 from equipoise.problem import Point, Problem
 
 ALL_AT_ONCE = 32  # up to so many nearly active constraints, all their gradients are formed
@@ -18,8 +18,8 @@ BATCH = 16  # beyond it, gradients are formed in growing batches, where they can
 GAIN = 0.1  # a batch must lower the loss by this share for another one to be tried
 
 
-def fit_multipliers(problem: Problem, point: Point, near: float) -> np.ndarray:
-    """Return the best multipliers supported on the constraints with ``f_i(x) >= -near``.
+def fit_multipliers(problem: Problem, point: Point, near: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the best multipliers on the constraints with ``f_i(x) >= -near``, and ``-grad L`` there.
 
     Where these are many, batches are added until none is left that helps, or more of them would not
     change the verdict: the violation is then larger than what they can lower, or they gain little
@@ -27,9 +27,9 @@ def fit_multipliers(problem: Problem, point: Point, near: float) -> np.ndarray:
     """
     multipliers = np.zeros(problem.n_constraints)
     candidates = 1 + np.flatnonzero(point.constraints >= -near)
-    if candidates.size == 0:
-        return multipliers
     fit = _Fit(problem, point)
+    if candidates.size == 0:
+        return multipliers, fit.target
     if candidates.size <= ALL_AT_ONCE:
         chosen = candidates
     else:
@@ -51,7 +51,7 @@ def fit_multipliers(problem: Problem, point: Point, near: float) -> np.ndarray:
         last, loss = loss, fit.loss(lam)
         gain, size = 1 - loss / last, size + size // 2
     multipliers[chosen - 1] = lam
-    return multipliers
+    return multipliers, fit.downhill(lam)
 
 
 class _Fit:
@@ -72,14 +72,18 @@ class _Fit:
 
     def _gradient(self, i: int) -> np.ndarray:
         gradient = to_numpy(self.point.gradient(i))
-        if not np.isfinite(gradient).all():
+        if not all_finite(gradient):
             label = self.problem.label(i)
             raise ValueError(f"certify: the gradient of {label} is not finite at this point.")
         return gradient
 
+    def downhill(self, lam: np.ndarray) -> np.ndarray:
+        """The negative gradient of the Lagrangian, from the gradients already formed."""
+        return self.target - lam @ self.rows
+
     def residual(self, lam: np.ndarray) -> np.ndarray:
         """The part of ``-grad L`` outside the normal cone."""
-        return self.problem.domain.tangent(self.x, self.target - lam @ self.rows)
+        return self.problem.domain.tangent(self.x, self.downhill(lam))
 
     def loss(self, lam: np.ndarray) -> float:
         residual = self.residual(lam)
@@ -105,7 +109,7 @@ class _Fit:
 
     def _solve_piece(self, lam: np.ndarray) -> np.ndarray:
         """Minimise with the normal cone's piece at `lam` held fixed."""
-        piece = self.problem.domain.tangent_map(self.x, self.target - lam @ self.rows)
+        piece = self.problem.domain.tangent_map(self.x, self.downhill(lam))
         matrix = np.vstack((piece(self.rows).T, np.diag(self.values)))
         lengths = np.linalg.norm(matrix, axis=0)
         used = lengths > 1e-14 * max(1.0, self.scale)

@@ -13,10 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import Array, all_finite, norm, to_numpy
+from equipoise._array import Array, all_finite, dot, norm, to_numpy
 from equipoise.certificate import bundle, smooth
 from equipoise.problem import Problem
 from equipoise.problems.proximal import ProximalProblem
+
+MOST_DIM = 10_000  # beyond, the cutting planes take more time and memory than a run's end deserves
+POLYAK_STEPS = 30  # of twice the length, towards a feasible point of the subproblem
 
 
 @dataclass(frozen=True)
@@ -34,20 +37,33 @@ class NearStationarity:
         near-stationarity lies in ``distance +- error``. Rests on `rho` being right.
     multipliers : ndarray of shape (m,)
         Of the regularised constraints.
+    rho_hat : float
+        The prox parameter.
     solvable : bool
-        False when no feasible point of the subproblem was found: `x` is too far from feasible.
+        Whether a feasible point of the subproblem is known, so that there is an exact solution;
+        False where `x` is too far from feasible.
     """
 
     witness: np.ndarray
     distance: float
     error: float
     multipliers: np.ndarray
-    solvable: bool = True
+    rho_hat: float
+    solvable: bool
 
     @property
     def bound(self) -> float:
         """The near-stationarity is at most this."""
         return self.distance + self.error
+
+    @property
+    def residual(self) -> float:
+        """``max(1, (1 + |lam|_1) rho_hat) bound``; infinite where the subproblem is not solvable.
+
+        At most this far from `x` there is a feasible point whose stationarity is at most this (for
+        exact multipliers; these are as exact as `error` says the witness is).
+        """
+        return _weight(self.rho_hat, self.multipliers) * self.bound if self.solvable else math.inf
 
 
 def near_stationarity(
@@ -77,6 +93,7 @@ def near_stationarity(
     NearStationarity
     """
     owner = "near_stationarity"
+    _check.kind(owner, "problem", problem, Problem)
     rho_hat = _check.positive(owner, "rho_hat", rho_hat)
     if rho is None:
         known = problem.facts.weak_convexity
@@ -98,7 +115,54 @@ def near_stationarity(
         other = bundle.minimise(subproblem, rho, tol)
         if best is None or other[2] < best[2]:
             best = other
-    witness, multipliers, error = best
-    point = subproblem.at(witness)
-    solvable = bool(math.isfinite(error) and point.violation <= 1e-3 * max(1.0, error))
-    return NearStationarity(witness, norm(witness - center), error, multipliers, solvable)
+    return _measured(subproblem, *best)
+
+
+def near_within(
+    problem: Problem, x: np.ndarray, tol: float, rounds: int
+) -> NearStationarity | None:
+    """Return evidence that the residual of near-stationarity at `x` is at most `tol`, if there is any.
+
+    With ``rho_hat = max(1, 2 rho)``. None where rho is unknown, where `x` has more than `MOST_DIM`
+    coordinates, or where `rounds` rounds of cutting planes do not prove it.
+    """
+    rho = 0.0 if problem.facts.convex else problem.facts.weak_convexity
+    if rho is None or problem.dim > MOST_DIM:
+        return None
+    rho_hat = max(1.0, 2 * rho)
+    subproblem = ProximalProblem(problem, x, rho_hat)
+    rounds = min(rounds, bundle.ROUNDS)
+    goal = lambda lam: tol / _weight(rho_hat, lam)  # noqa: E731
+    found = bundle.minimise(subproblem, rho, 1e-3 * tol, rounds=rounds, goal=goal)
+    near = _measured(subproblem, *found)
+    return near if near.residual <= tol else None
+
+
+def _weight(rho_hat: float, multipliers: np.ndarray) -> float:
+    return max(1.0, (1 + float(multipliers.sum())) * rho_hat)
+
+
+def _measured(
+    subproblem: ProximalProblem, witness: np.ndarray, multipliers: np.ndarray, error: float
+) -> NearStationarity:
+    distance = norm(witness - subproblem.center)
+    solvable = math.isfinite(error) and _is_solvable(subproblem, witness)
+    return NearStationarity(witness, distance, error, multipliers, subproblem.rho_hat, solvable)
+
+
+def _is_solvable(subproblem: ProximalProblem, witness: np.ndarray) -> bool:
+    """Whether the subproblem has a feasible point: the centre, or a few Polyak steps from the witness."""
+    y = subproblem.center
+    if subproblem.domain.contains(y) and subproblem.at(y).violation == 0.0:
+        return True
+    y = witness
+    for _ in range(POLYAK_STEPS):
+        point = subproblem.at(y)
+        if point.violation == 0.0:
+            return True
+        g = to_numpy(point.gradient(point.worst))
+        square = dot(g, g)
+        if not 0.0 < square < math.inf:
+            return False
+        y = subproblem.domain.project(y - 2 * (point.excess / square) * g)
+    return False

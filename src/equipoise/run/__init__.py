@@ -1,7 +1,7 @@
 """Running: the only loop, and what it keeps."""
 
 from equipoise.run.checkpoint import Checkpoint, CheckpointError, CheckpointWarning
-from equipoise.run.loop import Iteration
+from equipoise.run.iteration import Iteration
 from equipoise.run.result import Result
 from equipoise.run.solve import solve
 from equipoise.run.trace import Trace

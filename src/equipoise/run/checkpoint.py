@@ -6,6 +6,7 @@ a run killed in the middle of a write leaves the previous checkpoint whole.
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import os
 import pickle
@@ -65,6 +66,8 @@ class Checkpoint:
     def load(self, identity: dict[str, Any]) -> dict[str, Any] | None:
         """Return what was stored, None without a file; raise if it belongs to another run."""
         path = Path(self.path)
+        for part in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
+            part.unlink(missing_ok=True)  # of a run killed while it wrote
         if not path.exists():
             return None
         stored = unpack(path)

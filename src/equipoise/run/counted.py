@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from equipoise._array import Array, all_finite
+from equipoise._array import Array, all_finite, square
 from equipoise.problem import Point, Problem
 
 
@@ -31,7 +31,9 @@ class Counted(Problem):
         self._base, self._counter = base, counter
         # Held until the next evaluation is done: were all large arrays freed between two steps, the
         # allocator would hand their pages back and fault them in again, step after step.
-        self._latest: Point | None = None
+        self._evaluated: Point | None = None  # the base's latest point
+        self._latest: Point | None = None  # the same, counted and checked
+        self._square = 0.0  # of its `x`
         self.dim, self.n_constraints = base.dim, base.n_constraints
         self.domain, self.names, self.facts = base.domain, base.names, base.facts
 
@@ -41,32 +43,58 @@ class Counted(Problem):
         return getattr(self._base, name)  # what a method needs beyond the common interface
 
     def at(self, x: Array) -> Point:
-        """Evaluate, count, and check the values."""
-        counter = self._counter
-        counter.values += 1
-        point = self._latest = self._base.at(x)
-        if not np.isfinite(point.values).all():
+        """Evaluate, count, and check the values; the same `x` twice in a row is evaluated once."""
+        if self._latest is not None and self._latest.x is x and self._square == square(x):
+            return self._latest
+        self._counter.values += 1
+        self._square = square(x)  # notices an `x` that was changed in place
+        self._evaluated = self._base.at(x)
+        self._latest = self._watched(self._evaluated, self._counter)
+        return self._latest
+
+    @property
+    def latest(self) -> Array | None:
+        """Where the latest evaluation was."""
+        return None if self._latest is None else self._latest.x
+
+    def resume(self, latest: Array | None) -> None:
+        """Go on as if the evaluation at `latest`, counted in an earlier part of the run, were at hand."""
+        if latest is not None:
+            self._square = square(latest)
+            self._evaluated = self._base.at(latest)
+            self._latest = self._watched(self._evaluated, self._counter)
+
+    def free(self, x: Array) -> Point:
+        """Evaluate without counting; where the solver has just been at `x`, that is used again."""
+        point = self._evaluated
+        if point is None or point.x is not x or self._square != square(x):
+            point = self._base.at(x)
+        return self._watched(point, Counter())
+
+    def _watched(self, point: Point, counter: Counter) -> Point:
+        """Return the point with its values checked, and its gradients checked and counted."""
+        if not all_finite(point.values):
             i = int(np.flatnonzero(~np.isfinite(point.values))[0])
             raise NonFiniteError(f"The value of {self.label(i)} is {point.values[i]}.")
+        base_vjp, base_hvp = point.vjp, point.hvp
 
         def vjp(weights: np.ndarray) -> Array:
             counter.gradients += 1
-            gradient = point.vjp(weights)
+            gradient = base_vjp(weights)
             if not all_finite(gradient):
                 raise NonFiniteError(
                     f"The gradient of {self._culprit(point, weights)} is not finite."
                 )
             return gradient
 
-        if point.hvp is None:
+        if base_hvp is None:
             return Point(point.x, point.values, vjp)
-        base_hvp = point.hvp
 
         def hvp(weights: np.ndarray, v: Array) -> Array:
             counter.products += 1
             return base_hvp(weights, v)
 
-        return Point(point.x, point.values, vjp, hvp)
+        return Point(point.x, point.values, vjp, hvp, point.curvature)
 
     def sample(self, rng: np.random.Generator) -> Problem:
         """Return a mini-batch that counts on the same counter."""

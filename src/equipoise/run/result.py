@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from equipoise._array import Array
-from equipoise.certificate import Certificate
+from equipoise.certificate import Certificate, NearStationarity
 from equipoise.run.trace import Trace
 from equipoise.status import Status
 
@@ -35,6 +35,11 @@ class Result:
         The solver's last state: last iterate, queues, averages.
     blocking : dict
         Where the status is INFEASIBLE: the constraints in the way, with their weights.
+    tol : float
+        The tolerance asked for.
+    near : NearStationarity or None
+        Where CONVERGED rests on near-stationarity (functions with kinks): the proximal point, its
+        distance from `x` and the error bound; ``near.residual <= tol`` is the proof.
     error : exception or None
         What a callback raised.
     """
@@ -52,11 +57,15 @@ class Result:
     state: Any
     blocking: dict[str, float]
     tol: float
+    near: NearStationarity | None = None
     error: BaseException | None = None
 
     @property
     def success(self) -> bool:
-        """True only when the goal was reached and no constraint is violated beyond `tol`."""
+        """True only when the goal was reached and no constraint is violated beyond `tol`.
+
+        A method that stops at a slack of its own (FEASIBLE) needs a `tol` of at least that slack.
+        """
         reached = self.status in (Status.CONVERGED, Status.FEASIBLE)
         return reached and self.certificate.violation <= self.tol
 
@@ -84,6 +93,7 @@ class Result:
             ("maxcv", f"{self.maxcv:.3e}"),
             ("stationarity", f"{self.certificate.stationarity:.3e}"),
             ("complementarity", f"{self.certificate.complementarity:.3e}"),
+            *([("near", f"{self.near.residual:.3e} (at kinks)")] if self.near else []),
             ("nit", self.nit),
             ("nfev, njev", f"{self.nfev}, {self.njev}"),
             ("seconds", f"{self.seconds:.3f}"),

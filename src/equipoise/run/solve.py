@@ -12,7 +12,8 @@ from equipoise import _check
 from equipoise._array import Array
 from equipoise.problem import Problem
 from equipoise.run.checkpoint import Checkpoint
-from equipoise.run.loop import Iteration, Run
+from equipoise.run.iteration import Iteration
+from equipoise.run.loop import Run
 from equipoise.run.progress import show
 from equipoise.run.result import Result
 from equipoise.solvers import SOLVERS, Solver, choose
@@ -31,7 +32,7 @@ def solve(
     callback: Callable[[Iteration], Any] | None = None,
     progress: bool = False,
     checkpoint: Checkpoint | str | Path | None = None,
-    density: int = 6,
+    density: int | None = None,
 ) -> Result:
     """Let a solver take steps on a problem, and certify where it stopped.
 
@@ -46,13 +47,15 @@ def solve(
     max_steps : int
     tol : float
         Stop once stationarity, violation and complementarity of the output are all at most `tol`.
-        With 0 the run goes on to the end of its budget.
+        With 0 the run goes on to the end of its budget. At a kink one subgradient proves little: a
+        run that ends feasible but not certified is examined for near-stationarity (`result.near`),
+        where the facts know the weak convexity and the problem is not huge.
     max_seconds : float, optional
         A limit on the solver's time.
     seed : int
         All randomness follows from it.
     callback : callable, optional
-        Called with an `Iteration` after every step. Raising `StopIteration` ends the run; any
+        Called with an `Iteration` after every step, all read-only. Raising `StopIteration` ends the run; any
         other error ends it too, is kept in ``result.error``, and nothing computed is lost.
     progress : bool
         Show a progress bar.
@@ -60,7 +63,8 @@ def solve(
         Keep the run on disk; if the file exists, continue from it, bit for bit. `max_steps` and
         `max_seconds` count the whole run.
     density : int
-        Examinations per tenfold of steps; each is a row of the trace.
+        Examinations per tenfold of steps; each is a row of the trace. By default 6, and 2 for a
+        method that measures its own residual in every step.
 
     Returns
     -------
@@ -85,6 +89,8 @@ def solve(
     if max_seconds is not None:
         max_seconds = _check.non_negative(owner, "max_seconds", max_seconds)
     seed = _check.count(owner, "seed", seed)
+    if density is None:
+        density = 2 if method.exact else 6
     density = _check.count(owner, "density", density, least=1)
     if callback is not None and not callable(callback):
         _check.fail(owner, "callback", "must be callable", callback)

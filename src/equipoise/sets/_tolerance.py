@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from functools import cache
+from typing import Any
 
 from equipoise._array import Array, namespace
 from equipoise.sets.set import ACTIVE
@@ -13,7 +15,12 @@ SUPPORT = 1e-12
 
 def rounding(x: Array) -> float:
     """Return the relative error that sums and norms of `x` carry in its own precision."""
-    return 8.0 * float(namespace(x).finfo(x.dtype).eps)
+    return _rounding(namespace(x), x.dtype)
+
+
+@cache
+def _rounding(xp: Any, dtype: Any) -> float:
+    return 8.0 * float(xp.finfo(dtype).eps)
 
 
 def reached(x: Array, scale: float, width: float = math.inf) -> float:

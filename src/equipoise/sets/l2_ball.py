@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import ClassVar, final
 
 import numpy as np
@@ -95,7 +96,7 @@ class L2Ball(Set):
     def _offset(self, x: Array) -> Array:
         return x if self.center is None else x - recalled(self.center, x)
 
-    @property
+    @cached_property
     def _scale(self) -> float:
         """The size of the numbers whose rounding moves a point across the boundary."""
         size = 0.0 if self.center is None else float(np.max(np.abs(self.center)))

@@ -73,15 +73,15 @@ class Set(ABC):
     @final
     def _checked(self, x: Array) -> Array:
         """Return `x` if it is a floating-point vector of the right length."""
-        owner = type(self).__name__
         if isinstance(x, np.ndarray):
             floating = x.dtype.kind == "f"
         else:
             floating = hasattr(x, "dtype") and namespace(x).isdtype(x.dtype, "real floating")
         if not floating:
             kind = getattr(x, "dtype", type(x).__name__)
-            _check.fail(owner, "x", "must be an array of floating-point numbers", str(kind))
+            rule = "must be an array of floating-point numbers"
+            _check.fail(type(self).__name__, "x", rule, str(kind))
         if x.ndim != 1 or (self.dim is not None and x.shape[0] != self.dim):
             size = "d" if self.dim is None else self.dim
-            _check.fail(owner, "x", f"must have shape ({size},)", tuple(x.shape))
+            _check.fail(type(self).__name__, "x", f"must have shape ({size},)", tuple(x.shape))
         return x
