@@ -14,12 +14,12 @@ def test_conjugate_gradients_solve_and_follow_negative_curvature():
     rng = np.random.default_rng(0)
     B = rng.normal(size=(6, 6))
     H, target = B @ B.T + np.eye(6), rng.normal(size=6)
-    d = conjugate_gradients(lambda v: H @ v, target, 1e-12)
+    d = conjugate_gradients(lambda v: H @ v, target, 1e-12).d
     np.testing.assert_allclose(H @ d, target, atol=1e-9)
     saddle = np.diag([1.0, -1.0])
-    d = conjugate_gradients(lambda v: saddle @ v, np.array([1.0, 0.1]), 1e-12)
+    d = conjugate_gradients(lambda v: saddle @ v, np.array([1.0, 0.1]), 1e-12).d
     assert d @ np.array([1.0, 0.1]) > 0  # descent for the gradient -target
-    zero = conjugate_gradients(lambda v: H @ v, np.zeros(6), 0.1)
+    zero = conjugate_gradients(lambda v: H @ v, np.zeros(6), 0.1).d
     np.testing.assert_array_equal(zero, np.zeros(6))
 
 
@@ -47,8 +47,8 @@ def test_the_merit_never_rises_within_one_multiplier():
     for t in range(25):
         new = solver.step(problem, state, t, rng)
         merit = AugmentedLagrangian(new.lam, new.b)
-        before = merit(problem.at(state.x).values)[0]
-        after = merit(problem.at(new.x).values)[0]
+        before = merit(problem.at(state.pair.x).values)[0]
+        after = merit(problem.at(new.pair.x).values)[0]
         assert after <= before + 1e-12
         compared += after < before
         state = new
@@ -91,6 +91,21 @@ def test_curved_domains_are_solved_at_newton_speed(radius):
         options={"ftol": 1e-14, "maxiter": 500},
     )
     assert result.fun == pytest.approx(answer.fun, abs=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e3, 1e6])
+@pytest.mark.parametrize("name", ["convex", "active", "bilinear"])
+def test_steep_constraints_do_not_swamp_the_objective(name, scale):
+    reference = REFERENCES[name]()
+    base = reference.problem
+    factors = np.array([1.0] + [scale] * base.n_constraints)
+    steep = QuadraticProblem(
+        base.P * factors[:, None, None], base.q * factors[:, None], base.c * factors, base.domain
+    )
+    result = solve(steep, "augmented_newton", reference.start, max_steps=100, tol=1e-5)
+    plain = solve(base, "augmented_newton", reference.start, max_steps=100, tol=1e-5)
+    assert result.success
+    assert result.fun == pytest.approx(plain.fun, abs=1e-4)
 
 
 def test_works_without_hessian_products():

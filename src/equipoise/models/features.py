@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
@@ -86,20 +87,49 @@ class Features:
         part._prepare()
         return part
 
+    @property
+    def on_host(self) -> bool:
+        """Whether NumPy or SciPy hold the matrix, not a tensor library."""
+        return self._host
+
+    @cached_property
+    def squared_columns(self) -> np.ndarray:
+        """The mean square of every column of `B`, shape (d,)."""
+        n, d = self.shape
+        total, square = np.zeros(d), np.zeros(d)
+        for part, squares in self._pieces():
+            total += part.T @ np.ones(part.shape[0])
+            square += squares.T @ np.ones(part.shape[0])
+        if self.center is not None:
+            square = square - self.center * (2.0 * total - n * self.center)
+        return np.maximum(square if self.scale is None else square / self.scale**2, 0.0) / n
+
     @cached_property
     def squared_norms(self) -> np.ndarray:
-        """The squared length of every row of `B`, shape (n,), computed in small pieces."""
-        n, d = self.shape
-        inverse = np.ones(d) if self.scale is None else 1.0 / self.scale**2
+        """The squared length of every row of `B`, shape (n,)."""
+        return self.squares_of(np.ones(self.shape[1]))
+
+    def squares_of(self, weights: np.ndarray) -> np.ndarray:
+        """Return ``sum_j weights_j B_ij^2`` for every row `i`."""
+        d = self.shape[1]
+        inverse = weights if self.scale is None else weights / self.scale**2
         shifted = np.zeros(d) if self.center is None else self.center * inverse
         constant = 0.0 if self.center is None else float(self.center @ shifted)
-        pieces = []
-        for start in range(0, n, CHUNK):
-            part: Any = self.A[start : start + CHUNK]
-            part = part.astype(np.float64) if self.is_sparse else to_numpy(part)
-            squares = part.multiply(part) if self.is_sparse else part * part
-            pieces.append(squares @ inverse - 2.0 * (part @ shifted) + constant)
-        return np.maximum(np.concatenate(pieces), 0.0) if pieces else np.zeros(0)
+        sums = [p @ (-2.0 * shifted) + q @ inverse + constant for p, q in self._pieces()]
+        return np.maximum(np.concatenate(sums), 0.0)
+
+    def _pieces(self) -> Iterator[tuple[Any, Any]]:
+        """Yield some rows of `A` at a time in float64, and their squares."""
+        rows = 16 * CHUNK if self.is_sparse else CHUNK // 4
+        for start in range(0, self.shape[0], rows):
+            if self.is_sparse:
+                part = self.A[start : start + rows] if self.shape[0] > rows else self.A
+                part = part.astype(np.float64, copy=False)
+                layout = (np.square(part.data), part.indices, part.indptr)
+                yield part, sparse.csr_array(layout, shape=part.shape)
+            else:
+                part = to_numpy(self.A[start : start + rows])
+                yield part, part * part
 
     def _cast(self, V: Array) -> Array:
         """Match the dtype of `A`, which would otherwise be converted in every product."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -11,6 +12,7 @@ from equipoise import _check
 from equipoise._array import Array, namespace, to_numpy
 from equipoise.models.features import Features
 from equipoise.models.model import Model
+from equipoise.models.sketch import Sketch
 
 
 @final
@@ -46,6 +48,7 @@ class LinearModel(Model):
         self.n_rows, d = self.features.shape
         self.dim = d + self.intercept
         self.penalised = np.r_[np.ones(d), np.zeros(int(self.intercept))]
+        self.sketchable = self.features.on_host
 
     def scores(self, x: Array) -> Array:
         """Return the scores (n,): one product with `A`."""
@@ -65,9 +68,15 @@ class LinearModel(Model):
     def rows(self, index: np.ndarray) -> LinearModel:
         """Return the model of some rows."""
         part = copy(self)
+        part.__dict__.pop("sketch", None)
         part.features = self.features.rows(index)
         part.n_rows = len(index)
         return part
+
+    @cached_property
+    def sketch(self) -> Sketch:
+        """Some rows, for estimates of second derivatives."""
+        return Sketch(self)
 
     @property
     def norms(self) -> np.ndarray:

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from equipoise._array import Array
+from equipoise.models.sketch import Sketch
 
 
 class Model(ABC):
@@ -19,11 +20,14 @@ class Model(ABC):
     n_rows : int
     penalised : ndarray of shape (dim,)
         1 for a weight, 0 for an intercept: what a penalty on the weights counts.
+    sketchable : bool
+        Whether it has a `sketch`.
     """
 
     dim: int
     n_rows: int
     penalised: np.ndarray
+    sketchable: bool = False
 
     @abstractmethod
     def scores(self, x: Array) -> Array:
@@ -41,6 +45,11 @@ class Model(ABC):
     @abstractmethod
     def norms(self) -> np.ndarray:
         """The length of the derivative of each row's score, shape (n,)."""
+
+    @property
+    def sketch(self) -> Sketch:
+        """Some rows, for estimates of second derivatives."""
+        raise AttributeError(f"{type(self).__name__} has no sketch.")
 
     def push(self, v: Array) -> Array:
         """Return the change of the scores along the direction `v` of parameters."""

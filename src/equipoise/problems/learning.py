@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +15,7 @@ from equipoise.models.model import Model
 from equipoise.problem import Facts, Point, Problem
 from equipoise.sets.set import Set
 from equipoise.sets.whole_space import WholeSpace
-from equipoise.terms.terms import Terms
+from equipoise.terms.terms import Terms, TermsPoint
 
 
 class LearningProblem(Problem):
@@ -105,7 +107,24 @@ class LearningProblem(Problem):
         def hvp(weights: np.ndarray, v: Array) -> Array:
             return back(weights, curve(weights, self.model.push(v)), v)
 
-        return Point(x, values, vjp, hvp)
+        if point.bend is None or not self.model.sketchable:
+            return Point(x, values, vjp, hvp)
+        return Point(x, values, vjp, hvp, partial(self._curvature, point, x))
+
+    def _curvature(self, point: TermsPoint, x: Array, weights: np.ndarray) -> np.ndarray:
+        """Estimate the weighted sum of Hessians from the rows of the model's sketch."""
+        sketch = self.model.sketch
+        if len(sketch.index) < self.model.n_rows:
+            point = self._sketched.at(sketch.scores(x))
+        bend: Any = point.bend
+        estimate = sketch.gram(np.maximum(to_numpy(bend(weights)), 0.0))
+        penalty = self.l2 * float(weights[0]) * self.model.penalised
+        return estimate + (penalty if estimate.ndim == 1 else np.diag(penalty))
+
+    @cached_property
+    def _sketched(self) -> Terms:
+        """The terms of the sketch's rows."""
+        return self.terms.rows(self.model.sketch.index, 1.0)
 
     def hard(self, x: Array) -> np.ndarray:
         """Return the values (m + 1,) with thresholded rates; without the penalty."""
@@ -116,6 +135,12 @@ class LearningProblem(Problem):
         return LearningProblem(
             self.model, terms, domain=self.domain, l2=self.l2, names=self.names, batch=self.batch
         )
+
+    def shifted(self, shift: np.ndarray) -> LearningProblem:
+        """Return the problem with this shift of its constraints; all that is known of it still holds."""
+        changed = copy(self)
+        changed.terms = self.terms.with_(shift=shift)
+        return changed
 
     def sample(self, rng: np.random.Generator) -> Problem:
         """Return a mini-batch of `batch` rows, or the problem itself if it has none."""

@@ -20,7 +20,7 @@ def choose(problem: Problem, tol: float = 1e-8) -> Solver:
     the functions' scale. Where nothing is known, the first is tried, and the second takes over
     where it stalls.
     """
-    newton = AugmentedNewton(tol=0.1 * tol if tol > 0 else 1e-9)
+    newton = AugmentedNewton(tol=0.9 * tol if tol > 0 else 1e-9)
     diameter = problem.domain.diameter
     length = min(max(0.05 * diameter, 0.01), 1.0) if math.isfinite(diameter) else 0.2
     switching = SwitchingSubgradient(step_size=Normalised(length), slack=InverseSqrt(1e-3))

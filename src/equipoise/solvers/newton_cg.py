@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from equipoise._array import Array, dot, norm
 
+Map = Callable[[Array], Array]
+
+
+@dataclass(frozen=True)
+class Direction:
+    """What conjugate gradients found."""
+
+    d: Array  # (d,)
+    products: int  # that it took
+    convex: bool  # whether no negative curvature was met
+
 
 def conjugate_gradients(
-    product: Callable[[Array], Array],
+    product: Map,
     target: Array,
     accuracy: float,
     floor: float = 0.0,
     most: int = 250,
-) -> Array:
-    """Solve ``H d = target`` roughly; at negative curvature, follow it.
+    precondition: Map | None = None,
+) -> Direction:
+    """Solve ``H d = target`` roughly; stop at negative curvature.
+
+    The direction has a positive inner product with `target` whatever the curvature.
 
     Parameters
     ----------
@@ -22,24 +37,30 @@ def conjugate_gradients(
         ``v -> H v`` with H symmetric.
     target : array of shape (d,)
     accuracy : float
-        The residual to reach, relative to the target's norm.
+        The residual to reach, relative to the target's norm; with 1, the preconditioner's answer
+        is taken as it is.
     floor : float
         A residual that is small enough whatever the target.
     most : int
         Products at the most.
+    precondition : callable, optional
+        ``v -> M v`` with M positive definite, close to the inverse of H.
     """
+    if accuracy >= 1.0 and precondition is not None:
+        return Direction(precondition(target), 0, True)
     d, r = 0.0 * target, target
-    p, square = r, dot(r, r)
-    goal = max(accuracy * norm(target), floor) ** 2
-    for _ in range(most):
-        if square <= goal or square == 0.0:
-            break
+    p = z = r if precondition is None else precondition(r)
+    square, goal, length = dot(r, z), max(accuracy * norm(target), floor), norm(p)
+    for k in range(most):
+        if norm(r) <= goal or square <= 0.0:
+            return Direction(d, k, True)
         Hp = product(p)
         curvature = dot(p, Hp)
         if curvature <= 1e-14 * dot(p, p):  # a direction of descent that only gets better
-            return d + (max(norm(d), norm(target)) / norm(p)) * p
+            return Direction(d + (max(norm(d), length) / norm(p)) * p, k + 1, False)
         a = square / curvature
         d, r = d + a * p, r - a * Hp
-        last, square = square, dot(r, r)
-        p = r + (square / last) * p
-    return d
+        z = r if precondition is None else precondition(r)
+        last, square = square, dot(r, z)
+        p = z + (square / last) * p
+    return Direction(d, most, True)

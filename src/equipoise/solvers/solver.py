@@ -39,7 +39,6 @@ CONVEX_CONSTRAINTS = Need(
     "convex constraints", lambda problem, _: problem.facts.convex_constraints is False
 )
 CONVEX = Need("a convex problem", lambda problem, _: problem.facts.convex is False)
-BOUNDED = Need("a bounded domain", lambda problem, _: not np.isfinite(problem.domain.diameter))
 DETERMINISTIC = Need("exact values, not mini-batches", lambda problem, _: problem.facts.stochastic)
 
 
@@ -57,6 +56,7 @@ class Solver(ABC, Generic[State]):
     name: ClassVar[str]
     guarantee: ClassVar[Guarantee]
     needs: ClassVar[tuple[Need, ...]] = ()
+    exact: ClassVar[bool] = False  # its multipliers are fitted to its output at every step
 
     @abstractmethod
     def init(self, problem: Problem, x0: Array) -> State:

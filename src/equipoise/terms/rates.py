@@ -70,7 +70,8 @@ class RateTerms(Terms):
             _check.fail(owner, "channels", "must be over the same rows", shapes)
         self.n_rows = shapes[0][0]
         n_rates = sum(columns for _, columns in shapes)
-        self._cuts = np.cumsum([columns for _, columns in shapes])[:-1]
+        ends = np.cumsum([0, *(columns for _, columns in shapes)]).tolist()
+        self._parts = [slice(a, b) for a, b in zip(ends, ends[1:])]
         self.coefficients = sparse.csr_array(_matrix(coefficients))
         if self.coefficients.shape[1] != n_rates:
             shape = self.coefficients.shape
@@ -105,7 +106,7 @@ class RateTerms(Terms):
             if self.squares is not None:
                 Q, q = self.squares
                 total = total + weights[0] * (Q.T @ (Q @ r + q))
-            return np.split(total, self._cuts)
+            return [total[part] for part in self._parts]
 
         def spread(weights: np.ndarray, derivatives: Any) -> Array:
             """Sum over channels of ``W (weights of its rates) * derivative``."""
@@ -119,18 +120,23 @@ class RateTerms(Terms):
         def slope(weights: np.ndarray) -> Array:
             return spread(weights, lambda i: self.channels[i].slope(margins[i]))
 
-        kept: list[Any] = [None, None]  # the diagonal of the latest weights: CG asks many times
+        kept: list[Any] = [None, None]  # of the latest weights: CG asks many times
 
-        def curve(weights: np.ndarray, d: Array) -> Array:
+        def bend(weights: np.ndarray) -> Array:
             if kept[0] is None or not np.array_equal(kept[0], weights):
                 kept[0] = np.array(weights)
                 kept[1] = spread(weights, lambda i: self.channels[i].function.curvature(margins[i]))
-            total = kept[1] * d
+            return kept[1]
+
+        def curve(weights: np.ndarray, d: Array) -> Array:
+            total = bend(weights) * d
             if self.squares is not None and weights[0] != 0.0:
                 total = total + float(weights[0]) * self._square_curve(margins, d)
             return total
 
-        return TermsPoint(values, slope, curve if self.smooth else None)
+        if not self.smooth:
+            return TermsPoint(values, slope)
+        return TermsPoint(values, slope, curve, bend)
 
     def _square_curve(self, margins: list[Scores], d: Array) -> Array:
         """Apply ``J' Q' Q J`` to `d`, with `J` the derivative of the rates."""
@@ -140,7 +146,8 @@ class RateTerms(Terms):
         moved = np.concatenate(
             [c.weights.rates(slope * d) for c, slope in zip(self.channels, slopes)]
         )
-        parts = np.split(Q.T @ (Q @ moved), self._cuts)
+        pulled = Q.T @ (Q @ moved)
+        parts = [pulled[part] for part in self._parts]
         total = namespace(d).zeros_like(d)
         for channel, slope, part in zip(self.channels, slopes, parts):
             if part.any():

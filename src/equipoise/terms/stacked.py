@@ -50,8 +50,16 @@ class StackedTerms(Terms):
         def curve(weights: np.ndarray, d: Array) -> Array:
             return sum(p.curve(w, d) for p, w in zip(points, self._weights(weights)))  # type: ignore[misc]
 
-        curved = all(point.curve is not None for point in points)
-        return TermsPoint(_join([p.values for p in points]), slope, curve if curved else None)
+        def bend(weights: np.ndarray) -> Array:
+            parts = zip(points, self._weights(weights))
+            return sum(p.bend(w) for p, w in parts if p.bend is not None)
+
+        return TermsPoint(
+            _join([p.values for p in points]),
+            slope,
+            curve if all(point.curve is not None for point in points) else None,
+            bend if any(point.bend is not None for point in points) else None,
+        )
 
     def hard(self, scores: Array | Scores) -> np.ndarray:
         """Return the hard values of every part."""

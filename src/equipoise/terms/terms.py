@@ -27,11 +27,15 @@ class TermsPoint:
     curve : callable or None
         ``(weights, d)`` to the weighted sum of second derivatives applied to the score direction
         `d`, like the scores; None if a function has a kink or gives no second derivative.
+    bend : callable or None
+        Weights to the weighted sum of second derivatives of every score, like the scores: what
+        `curve` multiplies by, as far as that is known and does not couple the scores.
     """
 
     values: np.ndarray
     slope: Callable[[np.ndarray], Array]
     curve: Callable[[np.ndarray, Array], Array] | None = None
+    bend: Callable[[np.ndarray], Array] | None = None
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,73 @@
+"""Sketches: a few rows that stand for all of them in second derivatives."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from equipoise.models import LinearModel
+from equipoise.models.sketch import LEAST, WIDE
+
+
+def dense(model):
+    """The derivative of the scores, as a matrix."""
+    return np.column_stack([model.scores(e) for e in np.eye(model.dim)])
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_few_rows_are_all_taken_and_the_gram_matrix_is_exact(kind, intercept):
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(50, 4)) * (rng.random((50, 4)) < 0.5)
+    model = LinearModel(kind(A), intercept, scale=[1.0, 2.0, 3.0, 4.0], center=A.mean(0))
+    J, w = dense(model), rng.random(50)
+    np.testing.assert_array_equal(model.sketch.index, np.arange(50))
+    np.testing.assert_allclose(model.sketch.gram(w), J.T @ (w[:, None] * J), atol=1e-12)
+    np.testing.assert_allclose(model.sketch.scores(np.ones(model.dim)), J.sum(axis=1))
+
+
+def rare_columns(n=20_000, d=30):
+    """Indicators of very different frequency; the rarest is on in ten rows."""
+    rng = np.random.default_rng(1)
+    share = np.geomspace(0.5, 5e-4, d)
+    A = (rng.random((n, d)) < share).astype(float)
+    A[:, -1] = 0.0
+    A[:10, -1] = 1.0
+    return A
+
+
+def condition(F, H):
+    values = np.linalg.eigvals(np.linalg.solve(F, H)).real
+    return values.max() / values.min()
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_many_rows_are_sampled_so_that_rare_columns_are_seen(kind):
+    A = rare_columns()
+    model = LinearModel(kind(A), scale=A.std(0), center=A.mean(0))
+    sketch, J = model.sketch, dense(model)
+    assert LEAST / 2 < len(sketch.index) < 4 * LEAST
+    assert set(range(10)) <= set(sketch.index.tolist())  # the rare column's rows
+    w = np.random.default_rng(2).random(len(A)) / len(A)
+    H = J.T @ (w[:, None] * J)
+    assert condition(sketch.gram(w[sketch.index]), H) < 4
+    index = np.arange(10, 10 + len(sketch.index))  # as many rows that miss the rare column
+    missed = J[index].T @ (w[index, None] * J[index]) * (len(A) / len(index))
+    assert condition(missed + 1e-6 * np.eye(len(H)), H) > 20
+
+
+def test_wide_models_get_a_diagonal():
+    rng = np.random.default_rng(3)
+    A = sparse.random_array((300, WIDE + 50), density=0.02, rng=rng, format="csr")
+    scale = rng.uniform(0.5, 2.0, WIDE + 50)
+    model = LinearModel(A, scale=scale)
+    w = rng.random(300)
+    diagonal = model.sketch.gram(w)
+    J = dense(model)
+    np.testing.assert_allclose(diagonal, (w[:, None] * J * J).sum(axis=0), atol=1e-12)
+
+
+def test_the_sketch_of_some_rows_is_their_own():
+    A = rare_columns(n=400)
+    model = LinearModel(A)
+    assert len(model.sketch.index) == 400
+    assert len(model.rows(np.arange(100)).sketch.index) == 100

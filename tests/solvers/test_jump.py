@@ -1,0 +1,152 @@
+"""The jump of the Newton method: a step of sequential quadratic programming."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from equipoise import sets, solve
+from equipoise.constraints import bind, demographic_parity, equalized_odds
+from equipoise.datasets import make_census
+from equipoise.models import LinearModel
+from equipoise.problem import Point, Problem
+from equipoise.problems import LearningProblem, QuadraticProblem
+from equipoise.solvers import AugmentedNewton
+from equipoise.solvers.curvature import hessian, inverse, raised, raised_inverse
+from equipoise.solvers.jump import _dual, jump, pair_at
+
+
+def quadratic(rng, d=6, m=3):
+    """Strongly convex objective, linear constraints: one exact jump solves it."""
+    B = rng.normal(size=(d, d))
+    P = np.concatenate(([B @ B.T + np.eye(d)], np.zeros((m, d, d))))
+    q = rng.normal(size=(m + 1, d))
+    return QuadraticProblem(P, q, np.concatenate(([0.0], rng.normal(size=m))), sets.WholeSpace())
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_one_jump_solves_a_quadratic_program(seed):
+    rng = np.random.default_rng(seed)
+    problem = quadratic(rng)
+    P, q, c = problem.P, problem.q, problem.c
+    x = cp.Variable(6)
+    bounds = [q[i] @ x + c[i] <= 0 for i in range(1, 4)]
+    cp.Problem(cp.Minimize(cp.quad_form(x, cp.psd_wrap(P[0])) / 2 + q[0] @ x), bounds).solve(
+        solver=cp.CLARABEL, tol_gap_abs=1e-12, tol_gap_rel=1e-12, tol_feas=1e-12
+    )
+    start = rng.normal(size=6)
+    at = pair_at(problem, problem.at(start), np.full(3, 1e-9))  # all are candidates
+    landed = jump(problem, at, 1e3, inverse(P[0].copy()), 1e-12)
+    np.testing.assert_allclose(landed.x, x.value, atol=1e-6)
+    np.testing.assert_allclose(landed.lam, [float(b.dual_value) for b in bounds], atol=1e-5)
+    assert landed.residual < 1e-8
+
+
+def test_inexact_preconditioners_still_meet_the_linearised_constraints():
+    """CG stops early, so Z is rough; equality of the active constraints is exact all the same."""
+    rng = np.random.default_rng(1)
+    problem = quadratic(rng)
+    at = pair_at(problem, problem.at(rng.normal(size=6)), np.zeros(3))
+    landed = jump(problem, at, 1e3, lambda v: v / 5.0, 0.3)
+    active = landed.lam > 0
+    assert active.any()
+    np.testing.assert_allclose(problem.at(landed.x).constraints[active], 0.0, atol=1e-9)
+
+
+def test_dual_of_dependent_constraints():
+    """Two opposite constraints that exclude each other have no finite multipliers; the jump is refused."""
+    S = np.array([[1.0, -1.0], [-1.0, 1.0]])
+    assert np.abs(_dual(S, np.array([1.0, 1.0]))).max() > 1e3
+    problem = QuadraticProblem(
+        [np.eye(2), np.zeros((2, 2)), np.zeros((2, 2))],
+        [[0.0, 0.0], [1.0, 0.0], [-1.0, 0.0]],
+        [0.0, 1.0, 1.0],
+        sets.WholeSpace(),
+    )
+    at = pair_at(problem, problem.at(np.array([0.5, 0.5])), np.zeros(2))
+    assert jump(problem, at, 10.0, lambda v: v, 1e-8) is None
+
+
+def test_negative_curvature_is_left_to_the_descent():
+    problem = QuadraticProblem([-np.eye(2)], [[0.0, 0.0]], [0.0], sets.L2Ball(1.0))
+    at = pair_at(problem, problem.at(np.array([0.1, 0.0])), np.zeros(0))
+    assert jump(problem, at, 10.0, lambda v: v, 0.1) is None
+
+
+def test_preconditioners_are_inverses():
+    rng = np.random.default_rng(0)
+    B = rng.normal(size=(5, 5))
+    F, rows, b = B @ B.T + np.eye(5), list(rng.normal(size=(2, 5))), 7.0
+    v = rng.normal(size=5)
+    full = F + b * sum(np.outer(row, row) for row in rows)
+    np.testing.assert_allclose(full @ raised_inverse(inverse(F.copy()), rows, b)(v), v, atol=1e-8)
+    np.testing.assert_allclose(raised(lambda u: F @ u, rows, b)(v), full @ v)
+    diagonal = rng.uniform(1, 2, 5)
+    np.testing.assert_allclose(diagonal * inverse(diagonal)(v), v, atol=1e-8)
+    singular = np.outer(v, v)  # raised until it has a factor
+    assert np.isfinite(inverse(singular.copy())(v)).all()
+
+
+def test_hessian_by_differences_agrees_with_products():
+    problem = quadratic(np.random.default_rng(2))
+    point, weights = problem.at(np.ones(6)), np.array([1.0, 0.5, 0.0, 2.0])
+    bare = Point(point.x, point.values, point.vjp)
+    v = np.arange(6.0)
+    np.testing.assert_allclose(
+        hessian(problem, bare, weights)(v), hessian(problem, point, weights)(v), atol=1e-4
+    )
+
+
+class WithoutCurvature(Problem):
+    """A problem that cannot estimate its Hessian: no jumps."""
+
+    def __init__(self, base):
+        self.base, self.dim, self.n_constraints = base, base.dim, base.n_constraints
+        self.domain, self.names, self.facts = base.domain, base.names, base.facts
+
+    def at(self, x):
+        point = self.base.at(x)
+        return Point(point.x, point.values, point.vjp, point.hvp)
+
+
+@pytest.mark.parametrize("rule", [demographic_parity(0.02), equalized_odds(0.03)])
+def test_jumps_end_where_the_augmented_lagrangian_does_with_far_fewer_products(rule):
+    data = make_census(3000, seed=1)
+    scale, center = data.X.std(axis=0), data.X.mean(axis=0)
+    model = LinearModel(data.X, scale=scale, center=center)
+    problem = LearningProblem(model, bind(rule, data.y, data.groups).terms, l2=1 / 3000)
+    quick = solve(problem, "augmented_newton", tol=1e-7)
+    slow = solve(WithoutCurvature(problem), "augmented_newton", tol=1e-7)
+    assert quick.success
+    assert slow.success
+    np.testing.assert_allclose(quick.x, slow.x, atol=1e-4)
+    np.testing.assert_allclose(quick.multipliers, slow.multipliers, atol=1e-4)
+    assert quick.nit <= 12
+    assert quick.nhev + quick.nfev + quick.njev < 0.5 * (slow.nhev + slow.nfev + slow.njev)
+
+
+def test_curvature_is_the_hessian_where_all_rows_are_in_the_sketch():
+    data = make_census(500, seed=0)
+    problem = LearningProblem(
+        LinearModel(data.X), bind(demographic_parity(0.02), data.y, data.groups).terms, l2=0.1
+    )
+    point = problem.at(np.full(problem.dim, 0.01))
+    weights = np.array([1.0, 0.0, 0.0])  # convex: nothing is clipped
+    H = np.column_stack([point.hvp(weights, e) for e in np.eye(problem.dim)])
+    np.testing.assert_allclose(point.curvature(weights), H, atol=1e-10)
+    estimate = point.curvature(np.array([1.0, 50.0, 0.0]))
+    assert np.linalg.eigvalsh(estimate).min() > -1e-10  # positive whatever the multipliers
+
+
+def test_a_jump_is_a_step_of_the_method():
+    """The first step on a learning problem is the jump from the start."""
+    data = make_census(800, seed=2)
+    terms = bind(demographic_parity(0.02), data.y, data.groups).terms
+    problem = LearningProblem(LinearModel(data.X / data.X.std(axis=0)), terms, l2=1e-3)
+    solver, rng = AugmentedNewton(tol=1e-9), np.random.default_rng(0)
+    state = solver.init(problem, np.zeros(problem.dim))
+    new = solver.step(problem, state, 0, rng)
+    point = problem.at(state.pair.x)
+    factor = inverse(point.curvature(np.concatenate(([1.0], state.pair.lam))))
+    landed = jump(problem, state.pair, state.b, factor, 1.0, 0.3 * solver.tol)
+    np.testing.assert_array_equal(new.pair.x, landed.x)
+    assert new.pair.residual < state.pair.residual
