@@ -7,13 +7,14 @@ import pytest
 
 from equipoise.problem import Facts
 from equipoise.problems import FunctionProblem, QuadraticProblem
+from equipoise.problems.merit import MeritProblem, QuadraticPenalty
 from equipoise.run.solve import solve
 from equipoise.sets.box import Box
 from equipoise.sets.l1_ball import L1Ball
 from equipoise.sets.simplex import Simplex
 from equipoise.sets.whole_space import WholeSpace
 from equipoise.solvers.apg import AcceleratedProjectedGradient as APG
-from equipoise.solvers.apg import Backtracking
+from equipoise.solvers.backtracking import Backtracking
 from equipoise.solvers.solver import UnsuitableSolverError
 from equipoise.status import Status
 
@@ -230,6 +231,24 @@ def test_an_unreachable_tolerance_ends_in_a_status():
     cut, taken = finish(problem, APG(tol=1e-12, steps=7), start(problem, 0))
     assert APG(tol=1e-12, steps=7).verdict(cut) is Status.MAX_STEPS
     assert taken == 7
+
+
+@pytest.mark.parametrize("b", [1e3, 1e4, 1e5])
+def test_single_precision_ends_where_rounding_does(b):
+    """Steps shorter than the rounding error of x are no progress, even if x still moves."""
+    circle = FunctionProblem(
+        lambda x: ((x[0] - 2) ** 2 + x[1] ** 2, 2 * x - np.array([4, 0], dtype=x.dtype)),
+        [lambda x: (x @ x - 1, 2 * x)],
+        domain=Box(-3, 3, dim=2),
+    )
+    solver = APG(mu=1.0, step_size=Backtracking(), tol=1e-9, steps=20_000)
+    problem, x0 = MeritProblem(circle, QuadraticPenalty(b)), np.array([0.3, 1.7])
+    state, taken = finish(problem, solver, x0.astype(np.float32))
+    assert solver.verdict(state) is Status.STALLED
+    assert taken < 5000
+    assert state.x.dtype == np.float32
+    exact, _ = finish(problem, solver, x0)
+    np.testing.assert_allclose(state.x, exact.x, rtol=0, atol=1e-3)
 
 
 def test_a_start_at_the_solution_stays_there():

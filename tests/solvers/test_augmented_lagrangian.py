@@ -16,8 +16,9 @@ from equipoise.run.solve import solve
 from equipoise.sets.box import Box
 from equipoise.sets.l2_ball import L2Ball
 from equipoise.sets.whole_space import WholeSpace
-from equipoise.solvers.apg import AcceleratedProjectedGradient, Backtracking
+from equipoise.solvers.apg import AcceleratedProjectedGradient
 from equipoise.solvers.augmented_lagrangian import AugmentedLagrangian
+from equipoise.solvers.backtracking import Backtracking
 from equipoise.solvers.solver import UnsuitableSolverError
 from equipoise.status import Status
 

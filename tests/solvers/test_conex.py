@@ -7,7 +7,8 @@ from equipoise import FunctionProblem, Status, sets, solve
 from equipoise.problems import REFERENCES, QuadraticProblem
 from equipoise.problems.proximal import ProximalProblem
 from equipoise.solvers import Constant, UnsuitableSolverError
-from equipoise.solvers.conex import ConEx, Schedule
+from equipoise.solvers.conex import ConEx
+from equipoise.solvers.conex_schedule import Schedule
 from equipoise.solvers.iqrc import IQRC
 from equipoise.solvers.iqrc_presets import ipp_conex
 

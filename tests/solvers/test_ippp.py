@@ -12,9 +12,11 @@ from equipoise.problems.proximal import ProximalProblem
 from equipoise.run.solve import solve
 from equipoise.sets.box import Box
 from equipoise.sets.l1_ball import L1Ball
-from equipoise.solvers.apg import AcceleratedProjectedGradient, Backtracking
-from equipoise.solvers.ippp import IPPP, Inverse, SquareRoot, paper_schedule
+from equipoise.solvers.apg import AcceleratedProjectedGradient
+from equipoise.solvers.backtracking import Backtracking
+from equipoise.solvers.ippp import IPPP, paper_schedule
 from equipoise.solvers.solver import UnsuitableSolverError
+from equipoise.solvers.steps import Inverse, SquareRoot
 from equipoise.status import Status
 
 
@@ -53,23 +55,31 @@ def test_T7_5_penalty_bias():
 
 
 def test_inner_stop_at_every_stage():
-    """dist(-grad Phi, N_X) <= eps_t, by default a tenth of the last residual."""
+    """dist(-grad Phi, N_X) <= eps_t, by default a tenth of the last residual; the centre of the next
+    Phi is x, extrapolated where b is doubled for the second time or later."""
     reference = REFERENCES["bilinear"]()
-    problem, p = reference.problem, 4.0
-    for solver in (IPPP(), paper_schedule(50.0)):
-        x, b, eps = reference.start, solver.init(problem, reference.start).outer.b, 1.0
-        for outer in stages(problem, solver, x, 25):
+    problem = reference.problem
+    for solver in (IPPP(), IPPP(prox=4.0), paper_schedule(50.0)):
+        z, b, eps = reference.start, solver.init(problem, reference.start).outer.b, 1.0
+        turns = []
+        for outer in stages(problem, solver, z, 25):
             point = problem.at(outer.x)
             np.testing.assert_allclose(outer.lam, b * np.maximum(point.constraints, 0), rtol=1e-12)
             uphill = point.lagrangian_gradient(outer.lam)
-            total = uphill + p * (outer.x - x)
+            total = uphill + outer.constants.p * (outer.x - z)
             assert problem.domain.normal_distance(outer.x, -total) <= eps * (1 + 1e-9)
             if solver.inner_tol is None:
                 stationarity = problem.domain.normal_distance(outer.x, -uphill)
                 bias = max(point.violation, float(outer.lam @ np.abs(point.constraints)))
                 assert outer.tol == pytest.approx(min(1, 0.1 * max(stationarity, bias)))
                 assert outer.b == (2 * b if bias > stationarity else b)
-            x, b, eps = outer.x, outer.b, outer.tol
+            z = outer.x
+            if solver.inner_tol is None and outer.b > b:
+                z = problem.domain.project(z + (z - turns[-1]) / 2) if turns else z
+                turns.append(outer.x)
+            np.testing.assert_array_equal(outer.z, z)
+            b, eps = outer.b, outer.tol
+        assert (len(turns) > 3) == (solver.inner_tol is None)
 
 
 # -- naive twin ---------------------------------------------------------------------------------
@@ -89,7 +99,7 @@ def test_twin_of_the_outer_loop():
             state = inner.step(phi, state, 0, None)
         x, n = inner.output(state)[0], state.n
         naive.append((x, b * max(0.0, x @ x - 1)))
-    solver = IPPP(penalty=SquareRoot(20.0), inner_tol=Inverse(0.5))
+    solver = IPPP(penalty=SquareRoot(20.0), inner_tol=Inverse(0.5), prox=4.0)
     for outer, (x, lam) in zip(stages(problem, solver, reference.start, 50), naive):
         np.testing.assert_allclose(outer.x, x, rtol=0, atol=1e-12)
         np.testing.assert_allclose(outer.lam, [lam], rtol=0, atol=1e-12)
@@ -103,7 +113,7 @@ def test_without_constraints_it_is_the_proximal_point_method():
     P, q = np.diag([1.0, 3.0]), np.array([1.0, -2.0])
     problem = QuadraticProblem([P], [q], [0.0], Box(-50, 50, dim=2))
     x = np.array([4.0, -3.0])
-    for outer in stages(problem, IPPP(inner_tol=Inverse(1e-10)), x, 15):
+    for outer in stages(problem, IPPP(prox=6.0, inner_tol=Inverse(1e-10)), x, 15):
         x = np.linalg.solve(P + 6 * np.eye(2), 6 * x - q)
         np.testing.assert_allclose(outer.x, x, atol=1e-9)
 

@@ -21,7 +21,8 @@ from equipoise.solvers import UnsuitableSolverError
 from equipoise.solvers.bundle import ProximalBundle
 from equipoise.solvers.level_set import LevelSet
 from equipoise.solvers.linearised import Linearised
-from equipoise.solvers.minmax import Bracket, MinMax, MinMaxSubgradient, lowest
+from equipoise.solvers.minmax import Bracket, MinMax, lowest
+from equipoise.solvers.minmax_subgradient import MinMaxSubgradient
 from equipoise.solvers.prox_linear import ProxLinear
 
 INNER = [ProxLinear, ProximalBundle, MinMaxSubgradient]

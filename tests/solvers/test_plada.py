@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,9 +14,12 @@ from equipoise.problem import Facts, Point, Problem
 from equipoise.problems import REFERENCES, FunctionProblem, QuadraticProblem
 from equipoise.problems.absolute import AbsoluteProblem
 from equipoise.run.solve import solve
-from equipoise.solvers.plada import PLADA, StepSizeWarning
+from equipoise.solvers.plada import PLADA
+from equipoise.solvers.reduced import StepSizeWarning
 from equipoise.solvers.solver import UnsuitableSolverError
-from equipoise.solvers.theta_steps import ExactProx, ProxLinear, StepSize, Subgradient
+from equipoise.solvers.theta_prox_linear import ProxLinear
+from equipoise.solvers.theta_sizes import Given, Measured, Spectral, first_size
+from equipoise.solvers.theta_steps import ExactProx, Subgradient
 from equipoise.status import Status
 
 
@@ -103,14 +107,16 @@ def test_naive_twin(seed, kappa):
     assert mu.any()
 
 
-def test_identities_of_every_step():
+@pytest.mark.parametrize("tau", [0.06, None])
+def test_identities_of_every_step(tau):
     """T5.1; lam in state k + 1 belongs to the iterate of state k."""
     problem, x0 = quadratic(2)
-    solver = PLADA(u_max=0.5)
+    solver = PLADA(u_max=0.5, tau=tau)
     states = path(problem, solver, x0, 300)
     for k, (old, new) in enumerate(zip(states, states[1:])):
         G = problem.at(old.x).constraints
-        assert new.lam - old.mu == pytest.approx(RHO * (G + old.u), abs=1e-12)
+        u = new.u if tau is None else old.u
+        assert new.lam - old.mu == pytest.approx(RHO * (G + u), abs=1e-12)
         assert ((new.u >= 0) & (new.u <= 0.5)).all()
         assert np.linalg.norm(new.mu - old.mu) <= 100 / (k + 1) / 2 * (1 + 1e-12)
         gap = new.lam - old.mu
@@ -178,6 +184,22 @@ def test_limits_and_negative_multipliers(target, x, u, lam, lowest):
     assert last.lam == pytest.approx([lam], abs=1e-6)
     assert min(s.lam[0] for s in states) == pytest.approx(lowest, abs=0.01)
     assert EXACT.output(last)[1] == pytest.approx([lam], abs=1e-6)
+
+
+def test_slack_without_tau_is_the_minimiser():
+    """u lowers the reduced Lagrangian most; where u_max leaves room, lam = [mu + rho G]_+."""
+    problem, x0 = quadratic(2)
+    rng = np.random.default_rng(0)
+    slack = 0
+    for old, new in zip(states := path(problem, PLADA(), x0, 300), states[1:]):
+        G = problem.at(old.x).constraints
+        assert new.lam == pytest.approx(np.maximum(old.mu + RHO * G, 0), abs=1e-12)
+        for u in np.clip(new.u + 0.1 * rng.normal(size=(5, 2)), 0, new.u_max):
+            w, best = G + u, G + new.u
+            value, least = old.mu @ w + RHO / 2 * w @ w, old.mu @ best + RHO / 2 * best @ best
+            assert least <= value + 1e-12
+        slack += (new.u > 0).any()
+    assert slack > 10
 
 
 def test_output_clips_but_the_state_does_not():
@@ -428,10 +450,12 @@ def test_absolute_problem_errors():
 def test_measured_step_size_obeys_the_bound():
     """It rises from the facts' bound and never exceeds 0.9 / (L + 3 rho M^2) of what was seen."""
     reference = REFERENCES["convex"]()
-    states = path(reference.problem, PLADA(), reference.start, 1500)
     facts = reference.problem.facts
+    reference.problem.facts = replace(facts, smooth=False)
+    states = path(reference.problem, PLADA(), reference.start, 1500)
     floor = 0.9 / (facts.smoothness + 3 * RHO * facts.lipschitz**2)
     last = states[-1].size
+    assert isinstance(last, Measured)
     assert states[0].size.eta == pytest.approx(max(floor, 0.01 * 0.9 / (2 + 3 * RHO * 4**2)))
     for old, new in zip(states, states[1:]):
         dx = new.x - old.x
@@ -444,6 +468,38 @@ def test_measured_step_size_obeys_the_bound():
     assert last.L == pytest.approx(2.0)  # noqa: SIM300
     assert 4 <= last.M <= facts.lipschitz
     assert last.eta > 2 * floor
+
+
+def test_spectral_step_size():
+    """No step raises the reduced Lagrangian; eta is the inverse curvature along the last step."""
+    problem, x0 = quadratic(2)
+    compared = 0
+    for old, new in zip(states := path(problem, PLADA(), x0, 400), states[1:]):
+
+        def R(x, mu=old.mu):
+            point = problem.at(x)
+            lam = np.maximum(mu + RHO * point.constraints, 0)
+            return point.objective + lam @ lam / (2 * RHO), point.lagrangian_gradient(lam)
+
+        (before, g), (after, g_new), dx = R(old.x), R(new.x), new.x - old.x
+        assert after <= before + 1e-13 * max(1, abs(before))
+        if np.linalg.norm(dx) > 1e-6:
+            curvature = (g_new - g) @ dx / (dx @ dx)
+            compared += new.size.eta == pytest.approx(1 / curvature, rel=1e-9)
+            assert new.size.eta <= min(10 * old.size.eta, new.size.limit) * (1 + 1e-12)
+    assert isinstance(new.size, Spectral)
+    assert compared > 20
+
+
+def test_spectral_steps_are_faster_than_the_bound():
+    """The theory's bound after ten times the steps is still behind."""
+    problem, x0 = quadratic(2)
+    facts = problem.facts
+    eta = 0.9 / (facts.smoothness + 3 * RHO * 2 * facts.lipschitz**2)
+    fast = solve(problem, PLADA(), x0, max_steps=1000)
+    slow = solve(problem, PLADA(eta=eta), x0, max_steps=10_000)
+    assert fast.certificate.residual < 1e-5
+    assert fast.certificate.residual < 0.1 * slow.certificate.residual
 
 
 def test_step_size_without_facts():
@@ -461,10 +517,9 @@ def test_given_step_size_is_kept():
 
 def test_stochastic_problem_uses_its_facts():
     problem = FiniteSum()
-    size = StepSize.first(problem, problem.at(np.zeros(2)), RHO, None)
+    size = first_size(problem, problem.at(np.zeros(2)), RHO, None)
     bound = 0.9 / (problem.facts.smoothness + 3 * RHO * problem.facts.lipschitz**2)
-    assert size.eta == pytest.approx(bound)
-    assert size.next(problem.at(np.ones(2)), RHO, exact=False) is size
+    assert size == Given(pytest.approx(bound))
 
 
 def test_paper_presets():

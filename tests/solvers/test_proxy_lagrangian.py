@@ -80,6 +80,34 @@ def test_normalised_is_the_nearest_distribution_above_the_floor(seed):
     assert (ratio[~above] >= ratio[above].max() - 1e-9).all()
 
 
+def test_normalised_works_column_by_column():
+    logs = 5 * np.random.default_rng(0).normal(size=(30, 12))
+    columns = [normalised(column, 1e-3) for column in logs.T]
+    np.testing.assert_allclose(normalised(logs, 1e-3), np.array(columns).T, rtol=1e-13)
+
+
+@pytest.mark.parametrize("n", [50, 300])
+def test_the_stationary_distribution_of_many_states(n):
+    """Fast and slow mixing, small (least squares) and large (Arnoldi)."""
+    M = normalised(4 * np.random.default_rng(n).normal(size=(n, n)), 1e-3 / n)
+    for matrix in (M, 0.01 * M + 0.99 * np.eye(n)):
+        lam = stationary(matrix)
+        assert lam.sum() == pytest.approx(1.0)
+        assert (lam >= 0).all()
+        np.testing.assert_allclose(matrix @ lam, lam, atol=1e-13)
+        np.testing.assert_allclose(lam, stationary(M), rtol=1e-7)
+
+
+def test_the_stationary_distribution_where_there_are_many():
+    """Two closed classes of states: any mixture will do, a distribution it must be."""
+    n = 150
+    M = normalised(np.random.default_rng(0).normal(size=(n, n)), 1e-3 / n)
+    apart = np.kron(np.eye(2), M)
+    lam = stationary(apart)
+    assert (lam >= 0).all()
+    np.testing.assert_allclose(apart @ lam, lam, atol=1e-12)
+
+
 def test_the_stationary_distribution_of_two_states():
     np.testing.assert_allclose(stationary(np.array([[0.9, 0.4], [0.1, 0.6]])), [0.8, 0.2])
 

@@ -109,7 +109,7 @@ def test_the_best_pair_is_returned():
     sums = []
     for old, new in zip(states[:-1], states[1:]):
         sums.append(sum(residuals(problem, old.x, new.lam)))
-        assert new.kkt == pytest.approx(min(sums), rel=1e-12)
+        assert new.best.kkt == pytest.approx(min(sums), rel=1e-12)
         assert sum(residuals(problem, *SPLM().output(new))) == pytest.approx(min(sums), rel=1e-9)
     assert any(later > earlier for earlier, later in zip(sums, sums[1:]))
 
@@ -150,7 +150,7 @@ def test_random_problems_end_in_a_status():
         result = solve(infeasible, SPLM(), np.zeros(5), max_steps=300, tol=1e-5)
         assert result.status in (Status.INFEASIBLE, Status.MAX_STEPS)
         assert result.certificate.violation > 1
-    assert solved >= 9
+    assert solved == 10
 
 
 def test_halves_the_centre_step_where_it_makes_no_progress():
@@ -159,9 +159,9 @@ def test_halves_the_centre_step_where_it_makes_no_progress():
         [2 * np.eye(2), 2 * np.eye(2)], np.zeros((2, 2)), [0.0, 1.0], Box(-1, 1, dim=2)
     )
     states = run(problem, SPLM(), np.array([0.5, 0.5]), 3000)
-    seen = sorted({state.theta for state in states}, reverse=True)
+    seen = sorted({state.centre.theta for state in states}, reverse=True)
     np.testing.assert_allclose(seen, [0.2, 0.1, 0.05, 0.025, 0.02])
-    assert {state.theta for state in run(problem, PAPER, np.array([0.5, 0.5]), 600)} == {0.1}
+    assert {state.centre.theta for state in run(problem, PAPER, np.array([0.5, 0.5]), 600)} == {0.1}
 
 
 # -- all smooth methods -------------------------------------------------------------------------

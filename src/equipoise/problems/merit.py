@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -58,6 +59,16 @@ class QuadraticPenalty(Merit):
 
 
 @dataclass(frozen=True)
+class Violation(Merit):
+    """``sum_i [f_i]_+^2 / 2``."""
+
+    def __call__(self, values: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return value and slopes."""
+        over = np.maximum(values[1:], 0.0)
+        return float(0.5 * over @ over), np.concatenate(([0.0], over))
+
+
+@dataclass(frozen=True)
 class Maximum(Merit):
     """``max(f_0 - level, f_1, .., f_m)``; ties go to the lowest index."""
 
@@ -86,13 +97,17 @@ class MeritProblem(Problem):
         self.base, self.merit = base, merit
         self.dim, self.domain = base.dim, base.domain
         self.n_constraints, self.names = 0, ()
-        smooth = base.facts.smooth if not isinstance(merit, Maximum) else False
-        self.facts = Facts(
-            smooth=smooth,
+
+    @cached_property
+    def facts(self) -> Facts:  # type: ignore[override]
+        """What is known of the merit."""
+        known = self.base.facts
+        return Facts(
+            smooth=False if isinstance(self.merit, Maximum) else known.smooth,
             convex_constraints=True,
-            convex=base.facts.convex,
-            stochastic=base.facts.stochastic,
-            rounding=base.facts.rounding,
+            convex=known.convex,
+            stochastic=known.stochastic,
+            rounding=known.rounding,
         )
 
     def at(self, x: Array) -> Point:

@@ -17,16 +17,18 @@ from equipoise.solvers.iqrc import IQRC
 from equipoise.solvers.iqrc_presets import ipp_conex, ipp_ssg, iqrc_theory
 from equipoise.solvers.level_set import LevelSet
 from equipoise.solvers.oracle import Oracle
-from equipoise.solvers.plada import PLADA, StepSizeWarning
+from equipoise.solvers.plada import PLADA
 from equipoise.solvers.players import AdditiveSwapRegret, ExternalRegret, SwapRegret
 from equipoise.solvers.proxy_lagrangian import ProxyLagrangian
+from equipoise.solvers.reduced import StepSizeWarning
 from equipoise.solvers.solver import Guarantee, Need, Solver, UnsuitableSolverError
 from equipoise.solvers.splm import SPLM
 from equipoise.solvers.steps import Constant, InverseSqrt, Normalised, Polyak, StepRule
 from equipoise.solvers.strong_switching import StrongSwitching
 from equipoise.solvers.switching import SwitchingSubgradient, static_theory
 from equipoise.solvers.then import Then
-from equipoise.solvers.theta_steps import ExactProx, ProxLinear, Subgradient
+from equipoise.solvers.theta_prox_linear import ProxLinear
+from equipoise.solvers.theta_steps import ExactProx, Subgradient
 from equipoise.solvers.wrappers import Averaged, BestCertified, Restarted
 from equipoise.solvers.yu_neely_wei import YuNeelyWei
 

@@ -9,8 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import Array, dot, namespace, norm
+from equipoise._array import Array, dot, norm
 from equipoise.problem import Point, Problem
+from equipoise.solvers.backtracking import Backtracking, Fixed, StepSize, rounding
 from equipoise.solvers.solver import SMOOTH, Guarantee, Need, Solver
 from equipoise.status import Status
 
@@ -19,23 +20,6 @@ UNCONSTRAINED = Need(
     lambda problem, _: problem.n_constraints > 0,
 )
 PATIENCE = 5  # rises of F in a row after which the momentum is restarted; idle steps to the end
-
-
-@dataclass(frozen=True)
-class Backtracking:
-    """A step size that adapts: cut where F bends more than ``1 / n``, let grow where it is flat.
-
-    Parameters
-    ----------
-    first : float, optional
-        The first step size to try; by default from a difference of two gradients.
-    """
-
-    first: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.first is not None:
-            _check.positive("Backtracking", "first", self.first)
 
 
 @dataclass(frozen=True)
@@ -50,7 +34,7 @@ class State:
     rises: int  # times in a row that F rose
     answer: Array  # (d,) a point T(u) = P_X(u - n grad F(u))
     distance: float  # dist(-grad F, N_X) there; inf where it was not worth measuring
-    idle: int  # steps in a row that left x where it was
+    idle: int  # steps in a row that left x where it was, up to rounding
     taken: int  # steps taken
 
 
@@ -68,9 +52,8 @@ class AcceleratedProjectedGradient(Solver[State]):
     For ``mu = 0`` the momentum is FISTA's, restarted where it points uphill; a step that raises F is
     refused. So F falls along the iterates, and the method can be used where F is not convex.
 
-    Output: ``T(u)``. When the verdict is `Status.CONVERGED` its distance is at most `tol`; for
-    ``n <= 1/K``, K a Lipschitz constant of grad F, that is so as soon as the mapping is at most
-    ``tol / (1 + K n)``.
+    Output: ``T(u)``; its distance is at most `tol` when the verdict is `Status.CONVERGED`, and at the latest
+    where the mapping is at most ``tol / (1 + K n)``, K a Lipschitz constant of grad F and ``n <= 1/K``.
 
     Guarantee: ``F(x_k) - F* <= (1 - sqrt(mu/K))^k (F(x_0) - F* + mu/2 |x_0 - x*|^2)``, n = 1/K.
 
@@ -119,31 +102,26 @@ class AcceleratedProjectedGradient(Solver[State]):
 
     def init(self, problem: Problem, x0: Array) -> State:
         """Return the state before the first step."""
-        rule, point = self._rule(problem), problem.at(x0)
-        if not isinstance(rule, Backtracking):
-            n = rule
-        elif rule.first is not None:
-            n = rule.first
-        else:
-            n = _first_step(problem, point)
+        point = problem.at(x0)
+        n = self._rule(problem).start(problem, point)
         return State(x0, x0, point.objective, n, 1.0, 0, x0, math.inf, 0, 0)
 
     def step(self, problem: Problem, state: State, t: int, rng: np.random.Generator) -> State:
         """Return the state after step `t`."""
         at_y = problem.at(state.y)
-        at_x, n, wider = self._descend(problem, at_y, state.n)  # 1
+        at_x, n, wider = self._rule(problem).descend(problem, at_y, state.n)  # 1
         x, value = at_x.x, at_x.objective
         answer, distance = self._test(problem, at_y, at_x, n)  # 3
-        rises = state.rises + 1 if value > state.value + _rounding(x) * abs(value) else 0
+        rises = state.rises + 1 if value > state.value + 64 * rounding(x) * abs(value) else 0
         taken = state.taken + 1
-        state = replace(state, n=wider, answer=answer, distance=distance, taken=taken)
         if self.mu == 0 and rises and state.momentum > 1:  # refuse the step
-            return replace(state, y=state.x, momentum=1.0)
+            tested = {"answer": answer, "distance": distance, "taken": taken}
+            return replace(state, y=state.x, n=wider, momentum=1.0, **tested)
         q, momentum = self._momentum(state, x, n, rises)
         y = x + q * (x - state.x)  # 2
-        idle = state.idle + 1 if norm(x - state.x) == 0.0 else 0
+        idle = state.idle + 1 if norm(x - state.x) <= rounding(x) * norm(x) else 0
         rises = rises if q > 0 else 0
-        return replace(state, x=x, y=y, value=value, momentum=momentum, rises=rises, idle=idle)
+        return State(x, y, value, wider, momentum, rises, answer, distance, idle, taken)
 
     def output(self, state: State) -> tuple[Array, np.ndarray]:
         """Return ``T(u)``; there are no constraints and so no multipliers."""
@@ -157,11 +135,13 @@ class AcceleratedProjectedGradient(Solver[State]):
             return Status.STALLED
         return Status.MAX_STEPS if state.taken >= self.steps else None
 
-    def _rule(self, problem: Problem) -> float | Backtracking:
-        if self.step_size is not None:
+    def _rule(self, problem: Problem) -> StepSize:
+        if isinstance(self.step_size, Backtracking):
             return self.step_size
+        if self.step_size is not None:
+            return Fixed(self.step_size)
         L = problem.facts.smoothness
-        return 1.0 / L if L else Backtracking()
+        return Fixed(1 / L) if L else Backtracking()
 
     def _momentum(self, state: State, x: Array, n: float, rises: int) -> tuple[float, float]:
         """Return q, and the next term of FISTA's sequence."""
@@ -174,24 +154,6 @@ class AcceleratedProjectedGradient(Solver[State]):
         ahead = 0.5 * (1 + math.sqrt(1 + 4 * state.momentum**2))
         return (state.momentum - 1) / ahead, ahead
 
-    def _descend(self, problem: Problem, at_y: Point, n: float) -> tuple[Point, float, float]:
-        """Return ``T(y)``, the step size n used, and the one to try next."""
-        y, g = at_y.x, at_y.gradient(0)
-        adaptive = isinstance(self._rule(problem), Backtracking)
-        while True:
-            at_x = problem.at(problem.domain.project(y - n * g))
-            d = at_x.x - y
-            square = dot(d, d)
-            if not adaptive or square == 0.0:
-                return at_x, n, n
-            bend = at_x.objective - at_y.objective - dot(g, d)
-            if square / n <= 1e3 * _rounding(y) * abs(at_y.objective):  # values too close to tell
-                bend = 0.5 * dot(at_x.gradient(0) - g, d)
-            curvature = 2 * bend / square
-            if curvature * n <= 1.0:
-                return at_x, n, n if curvature * n > 0.5 else 1.1 * n
-            n = max(0.1 * n, min(0.5 * n, 0.9 / curvature))
-
     def _test(self, problem: Problem, at_y: Point, at_x: Point, n: float) -> tuple[Array, float]:
         """Return ``T(u)`` and, where the gradient mapping is small, the distance there."""
         u, at_T = at_y.x, at_x
@@ -201,21 +163,3 @@ class AcceleratedProjectedGradient(Solver[State]):
         if norm(u - at_T.x) > n * self.tol:
             return at_T.x, math.inf
         return at_T.x, problem.domain.normal_distance(at_T.x, -at_T.gradient(0))
-
-
-def _rounding(x: Array) -> float:
-    """Return the relative error of a function value, in the precision of `x`."""
-    return 64 * float(namespace(x).finfo(x.dtype).eps)
-
-
-def _first_step(problem: Problem, point: Point) -> float:
-    """Return ``1 / L`` with L the bend of F along a short step downhill."""
-    x, g = point.x, point.gradient(0)
-    slope = norm(g)
-    if slope == 0.0:
-        return 1.0
-    length = 1e-4 * max(1.0, norm(x))
-    near = problem.at(problem.domain.project(x - (length / slope) * g))
-    moved = norm(near.x - x)
-    bend = norm(near.gradient(0) - g) / moved if moved > 0 else 0.0
-    return 1.0 / max(bend, slope / min(problem.domain.diameter, 1e3 * max(1.0, norm(x))))

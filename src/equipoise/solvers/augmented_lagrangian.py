@@ -9,11 +9,15 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import Array, norm
-from equipoise.problem import Point, Problem
+from equipoise._array import Array
+from equipoise.problem import Problem
 from equipoise.problems import merit
-from equipoise.problems.merit import Merit, MeritProblem
-from equipoise.solvers.apg import AcceleratedProjectedGradient, Backtracking
+from equipoise.problems.merit import MeritProblem
+from equipoise.solvers.aims import Aim, GapAndViolation, Residual, gap_bound
+from equipoise.solvers.apg import AcceleratedProjectedGradient
+from equipoise.solvers.backtracking import Backtracking
+from equipoise.solvers.estimates import first_penalty
+from equipoise.solvers.kkt import KKT
 from equipoise.solvers.oracle import Oracle
 from equipoise.solvers.solver import SMOOTH, Guarantee, Need, Solver
 from equipoise.solvers.staged import Staged, StagedState
@@ -24,16 +28,6 @@ RESTORED = 1e-4  # gradient of the violation at which step 0 ends
 
 
 @dataclass(frozen=True)
-class Violation(Merit):
-    """``sum_i [f_i]_+^2 / 2``."""
-
-    def __call__(self, values: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return value and slopes."""
-        over = np.maximum(values[1:], 0.0)
-        return float(0.5 * over @ over), np.concatenate(([0.0], over))
-
-
-@dataclass(frozen=True)
 class Outer:
     """The pair (x, lam), and how good it is."""
 
@@ -41,10 +35,8 @@ class Outer:
     lam: np.ndarray  # (m,) multipliers
     b: float  # penalty parameter
     shortfall: float  # max_i |max(f_i, -lam_i / b)|: violation and complementarity in one
-    distance: float  # dist(-grad f_0 - sum_i lam_i grad f_i, N_X)
+    kkt: KKT  # the residuals of (x, lam)
     gap: float  # where the problem is convex, a bound on f_0(x) - f_0*
-    residual: float  # the largest of distance, violation and complementarity
-    violation: float  # max(0, max_i f_i)
     n: float | None  # the inner method's step size
     restoring: bool  # whether the next subproblem is that of step 0
     loops: int  # loops finished
@@ -61,10 +53,9 @@ class AugmentedLagrangian(Staged[Outer], Oracle[StagedState[Outer]]):
     2. lam_i <- [lam_i + b f_i(x)]_+
     3. b <- growth * b, unless max_i |max(f_i(x), -lam_i/b)| fell below `progress` times its last value
 
-    By itself it stops where stationarity, violation and complementarity of (x, lam) are at most
-    `tol`, with ``e_j = max(10^-(j+1), tol / 2)``. As an oracle (`tuned`) it stops where, lam before its
-    update and D the diameter of the domain, ``max_i f_i <= accuracy`` and
-    ``sum_i |lam_i f_i| + min(D dist, dist^2 / (2 mu)) <= accuracy``: this bounds the objective gap.
+    By itself it stops where stationarity, violation and complementarity of (x, lam) are at most `tol`
+    (`aims.Residual`); as an oracle (`tuned`), where violation and `aims.gap_bound`, a bound on the objective
+    gap with lam before its update, are at most `accuracy` (`aims.GapAndViolation`).
 
     Output: the last (x, lam).
 
@@ -75,25 +66,16 @@ class AugmentedLagrangian(Staged[Outer], Oracle[StagedState[Outer]]):
     Parameters
     ----------
     penalty : float, optional
-        The first b. By default 10, or ``1000 / |grad f_i|^2`` where the worst constraint at the start
-        is steeper than 10.
-    growth : float
-        The factor s of the penalty.
-    progress : float
-        0 raises the penalty in every loop, the schedule of the oracle in P000.
+        The first b; by default `estimates.first_penalty`: 10, less where the constraints are steep.
+    growth, progress : float
+        Of step 3; progress 0 raises the penalty in every loop, the schedule of the oracle in P000.
     tol : float
-        The residual to reach.
-    loops : int
-        The most loops; then the verdict is `Status.STALLED`.
-    steps : int
-        The most inner steps in a loop.
-    mu : float
-        A strong-convexity modulus of the functions, 0 where there is none; for the bound on the gap
-        only. (The inner method's restarts find the modulus of AL, which the penalty makes larger.)
-    accuracy : float, optional
-        Objective gap and violation to reach as an oracle; set by `tuned`.
-    multipliers : tuple of float, optional
-        Where to start; 0 by default.
+        The residual to reach by itself.
+    loops, steps : int
+        The most loops, then the verdict is `Status.STALLED`; the most inner steps in a loop.
+    mu, accuracy, multipliers : optional
+        Set by `tuned`: a strong-convexity modulus of the functions, for the bound on the gap only (the inner
+        method's restarts find that of AL, which is larger); gap and violation to reach; where to start.
 
     References
     ----------
@@ -121,8 +103,9 @@ class AugmentedLagrangian(Staged[Outer], Oracle[StagedState[Outer]]):
 
     def __post_init__(self) -> None:
         owner = type(self).__name__
-        if self.penalty is not None:
-            _check.positive(owner, "penalty", self.penalty)
+        for parameter in ("penalty", "accuracy"):
+            if getattr(self, parameter) is not None:
+                _check.positive(owner, parameter, getattr(self, parameter))
         if not _check.positive(owner, "growth", self.growth) > 1:
             _check.fail(owner, "growth", "must exceed 1", self.growth)
         _check.between(owner, "progress", self.progress, 0.0, 1.0)
@@ -130,8 +113,6 @@ class AugmentedLagrangian(Staged[Outer], Oracle[StagedState[Outer]]):
         _check.count(owner, "loops", self.loops, least=1)
         _check.count(owner, "steps", self.steps, least=1)
         _check.non_negative(owner, "mu", self.mu)
-        if self.accuracy is not None:
-            _check.positive(owner, "accuracy", self.accuracy)
 
     def tuned(self, *, mu: float, accuracy: float, multipliers: np.ndarray | None) -> Self:
         """Return this method set up for one subproblem."""
@@ -146,25 +127,21 @@ class AugmentedLagrangian(Staged[Outer], Oracle[StagedState[Outer]]):
             lam = np.maximum(lam, 0.0)
         point, inf = problem.at(x0), math.inf
         restoring = self.accuracy is None and point.violation > self.tol
-        return Outer(x0, lam, self._penalty(point), inf, inf, inf, inf, inf, None, restoring, 0)
+        b = first_penalty(point) if self.penalty is None else self.penalty
+        return Outer(x0, lam, b, inf, KKT(inf, inf, inf), inf, None, restoring, 0)
 
     def subproblem(self, problem: Problem, outer: Outer) -> Problem:
         """Return the augmented Lagrangian (in step 0 the violation)."""
         if outer.restoring:
-            return MeritProblem(problem, Violation())
+            return MeritProblem(problem, merit.Violation())
         return MeritProblem(problem, merit.AugmentedLagrangian(outer.lam, outer.b))
 
     def inner(self, problem: Problem, outer: Outer) -> Solver:
         """Return accelerated projected gradients with this loop's tolerance."""
+        e = RESTORED if outer.restoring else self._aim.tolerance(problem.domain, outer.loops)
         return AcceleratedProjectedGradient(
-            step_size=Backtracking(outer.n),
-            tol=RESTORED if outer.restoring else self._tolerance(problem, outer.loops),
-            steps=self.steps,
+            step_size=Backtracking(outer.n), tol=e, steps=self.steps
         )
-
-    def warm(self, outer: Outer) -> Array:
-        """Start from the last iterate."""
-        return outer.x
 
     def absorb(
         self, problem: Problem, outer: Outer, solver: Solver, inner: Any, rng: np.random.Generator
@@ -173,57 +150,28 @@ class AugmentedLagrangian(Staged[Outer], Oracle[StagedState[Outer]]):
         x, _ = solver.output(inner)  # 0, 1
         if outer.restoring:
             return replace(outer, x=x, restoring=False)
-        point = problem.at(x)
-        f, b = point.constraints, outer.b
+        point, b = problem.at(x), outer.b
+        f = point.constraints
         lam = np.clip(outer.lam + b * f, 0.0, LARGEST)  # 2
-        distance = problem.domain.normal_distance(x, -point.lagrangian_gradient(lam))
-        error = problem.domain.diameter * distance
-        if self.mu > 0:
-            error = min(error, distance**2 / (2 * self.mu))
+        kkt = KKT.at(problem, point, lam, point.lagrangian_gradient(lam))
+        gap = gap_bound(problem.domain, self.mu, outer.lam, f, kkt.stationarity)
         shortfall = float(np.abs(np.maximum(f, -outer.lam / b)).max(initial=0.0))
         if shortfall > self.progress * outer.shortfall or self.progress == 0:  # 3
             b = min(self.growth * b, LARGEST)
-        return Outer(
-            x=x,
-            lam=lam,
-            b=b,
-            shortfall=shortfall,
-            distance=distance,
-            gap=float(np.abs(outer.lam * f).sum()) + error,
-            residual=max(distance, point.violation, float(np.abs(lam * f).sum())),
-            violation=point.violation,
-            n=inner.n,
-            restoring=False,
-            loops=outer.loops + 1,
-        )
+        return Outer(x, lam, b, shortfall, kkt, gap, inner.n, False, outer.loops + 1)
 
     def answer(self, outer: Outer) -> tuple[Array, np.ndarray]:
         """Return the last pair."""
         return outer.x, outer.lam
 
     def finished(self, outer: Outer) -> Status | None:
-        """Stop by the oracle's rule when tuned, by the residual otherwise, or after `loops`."""
-        if self.accuracy is None:
-            done = outer.residual <= self.tol
-        else:
-            done = max(outer.violation, outer.gap) <= self.accuracy
-        if done:
+        """Stop where the aim is reached, or after `loops`."""
+        if self._aim.reached(outer.kkt, outer.gap):
             return Status.CONVERGED
         return Status.STALLED if outer.loops >= self.loops else None
 
-    def _penalty(self, point: Point) -> float:
-        """The first penalty."""
-        if self.penalty is not None:
-            return self.penalty
-        if not point.constraints.size:
-            return 10.0
-        slope = norm(point.gradient(point.worst))
-        return 10.0 / max(1.0, 0.1 * slope) ** 2
-
-    def _tolerance(self, problem: Problem, loop: int) -> float:
-        """The accuracy e_j of a loop."""
-        if self.accuracy is None:
-            return max(0.1 ** (loop + 1), 0.5 * self.tol)
-        if math.isfinite(problem.domain.diameter):
-            return self.accuracy / (10 * max(1.0, problem.domain.diameter))
-        return math.sqrt(0.2 * self.mu * self.accuracy)
+    @property
+    def _aim(self) -> Aim:
+        return (
+            Residual(self.tol) if self.accuracy is None else GapAndViolation(self.accuracy, self.mu)
+        )

@@ -29,6 +29,20 @@ class Planes:
     weights: np.ndarray  # (n,) in the last model's dual
     L: float
 
+    def joined(
+        self, w: np.ndarray, i: int, g: np.ndarray, offset: float, bracket: Bracket, L: float
+    ) -> Planes:
+        """Return the planes with one more; where there are many, only those of weight are kept."""
+        keep = w > 0 if w.size >= PLANES else np.ones(w.size, dtype=bool)
+        return Planes(
+            bracket,
+            np.vstack((self.slopes[keep], g)),
+            np.append(self.offsets[keep], offset),
+            np.append(self.owners[keep], i),
+            np.append(w[keep], 0.0),
+            L,
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class ProximalBundle(MinMax[Planes]):
@@ -86,15 +100,7 @@ class ProximalBundle(MinMax[Planes]):
         elif P - g @ (y - x) < bracket.upper - predicted:
             L = 2 * L
         stuck = predicted <= 1e-15 * max(1.0, abs(P))
-        keep = w > 0 if w.size >= PLANES else np.ones(w.size, dtype=bool)
-        return Planes(
-            replace(new, stuck=stuck),
-            np.vstack((slopes[keep], g)),  # 3
-            np.append(state.offsets[keep], P - g @ y),
-            np.append(state.owners[keep], i),
-            np.append(w[keep], 0.0),
-            L,
-        )
+        return state.joined(w, i, g, P - g @ y, replace(new, stuck=stuck), L)  # 3
 
     def bracket(self, state: Planes) -> Bracket:
         """Return what is known of the minimum."""

@@ -2,43 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import Array, dot, norm
-from equipoise.problem import Point, Problem
+from equipoise._array import Array, dot
+from equipoise.problem import Problem
+from equipoise.solvers.conex_schedule import Schedule
 from equipoise.solvers.oracle import Oracle
 from equipoise.solvers.solver import CONVEX, Guarantee, Need
 from equipoise.status import Status
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """The step sizes; eta and tau are *inverse* step lengths."""
-
-    a: float  # strong-convexity modulus
-    t0: float  # 4 (L0 + B Lf) / a + 2
-    Mf: float  # Lipschitz constant of the constraints as one vector
-
-    def theta(self, t: int) -> float:
-        """How much of the last change is extrapolated."""
-        return (t + self.t0 + 1) / (t + self.t0 + 2)
-
-    def eta(self, t: int) -> float:
-        """Primal step length, inverse."""
-        return self.a * (t + self.t0 + 1) / 2
-
-    def tau(self, t: int) -> float:
-        """Dual step length, inverse."""
-        return 32 * (2 * self.Mf) ** 2 / (self.a * (t + 1))
-
-    def gamma(self, t: int) -> float:
-        """The weight in the mean."""
-        return t + self.t0 + 2
 
 
 @dataclass(frozen=True)
@@ -142,7 +117,9 @@ class ConEx(Oracle[State]):
         if self.multipliers is not None:
             y = np.maximum(_check.vector("ConEx", "multipliers", self.multipliers, y.size), 0.0)
         point = problem.at(x0)
-        F, schedule = point.constraints, self._schedule(problem, point)
+        constants = self.smoothness, self.constraint_smoothness, self.lipschitz
+        schedule = Schedule.of(problem, point, self.mu, self.multiplier_bound, constants)
+        F = point.constraints
         return State(x0, y, F, F, mean=x0, weight=0.0, t=0, schedule=schedule)
 
     def step(self, problem: Problem, state: State, t: int, rng: np.random.Generator) -> State:
@@ -166,17 +143,3 @@ class ConEx(Oracle[State]):
     def verdict(self, state: State) -> Status | None:
         """Stop after T steps."""
         return Status.MAX_STEPS if state.t >= self.steps else None
-
-    def _schedule(self, problem: Problem, start: Point) -> Schedule:
-        """Fill in the constants that were not given."""
-        facts, root = problem.facts, math.sqrt(max(1, problem.n_constraints))
-        L = 2 * self.mu if facts.smoothness is None else facts.smoothness
-        L0 = L if self.smoothness is None else self.smoothness
-        Lf = root * L if self.constraint_smoothness is None else self.constraint_smoothness
-        Mf = self.lipschitz
-        if Mf is None and facts.lipschitz is not None and math.isfinite(facts.lipschitz):
-            Mf = root * facts.lipschitz
-        if Mf is None:
-            slopes = [norm(start.gradient(i + 1)) for i in range(problem.n_constraints)]
-            Mf = 2 * norm(np.array(slopes)) if any(slopes) else 1.0
-        return Schedule(self.mu, 4 * (L0 + self.multiplier_bound * Lf) / self.mu + 2, Mf)

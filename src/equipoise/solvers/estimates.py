@@ -1,4 +1,4 @@
-"""What the methods of P004 share: constants of a problem, and the KKT sum."""
+"""What methods want to know of a problem: its constants, known or estimated."""
 
 from __future__ import annotations
 
@@ -11,44 +11,48 @@ from equipoise._array import Array, like, norm
 from equipoise.problem import Point, Problem
 
 
+@dataclass(frozen=True)
+class Constants:
+    """Smoothness, prox parameter, and the convexity that a proximal Lagrangian then has."""
+
+    L: float  # of all functions
+    p: float  # of ``p/2 |x - z|^2``
+    mu: float  # of ``f_0 + lam'f + p/2 |x - z|^2``, for convex constraints and lam >= 0
+
+
 def constants(
     owner: str, problem: Problem, x: Array, smoothness: float | None, prox: float | None
-) -> tuple[float, float]:
-    """Return L and p > L: given, known, or estimated from the functions at `x`."""
-    L = smoothness if smoothness is not None else problem.facts.smoothness
+) -> Constants:
+    """Return the constants: given, known, or estimated from the functions at `x`.
+
+    P004 has ``p > L`` and ``mu = p - L``, for L bounds the weak convexity rho. A large p makes the
+    centre slow: where rho is known, ``p = max(2 rho, L / 10)`` and ``mu = p - rho`` by default.
+    """
+    facts = problem.facts
+    L = smoothness if smoothness is not None else facts.smoothness
     if L is None and prox is not None:
         L = 0.5 * prox
     elif L is None:
         used = (0, problem.at(x).worst) if problem.n_constraints else (0,)
         L = 2 * max(curvature(problem, x, i) for i in used)
-    p = prox if prox is not None else 2 * L if L > 0 else 1.0
-    if not p > L:
-        _check.fail(owner, "prox", f"must exceed the smoothness L = {L:g}", prox)
-    return L, p
+    if prox is not None:
+        if not prox > L:
+            _check.fail(owner, "prox", f"must exceed the smoothness L = {L:g}", prox)
+        return Constants(L, prox, prox - L)
+    if L == 0:
+        return Constants(0.0, 1.0, 1.0)
+    rho = 0.0 if facts.convex else facts.weak_convexity
+    if rho is None:
+        return Constants(L, 2 * L, L)
+    p = max(2 * rho, 0.1 * L)
+    return Constants(L, p, p - rho)
 
 
-@dataclass(frozen=True)
-class KKT:
-    """The residuals of a pair (x, lam), as P004 measures them."""
-
-    stationarity: float  # dist(-grad f_0 - lam'grad f, N_X)
-    violation: float  # |[f]_+|
-    complementarity: float  # sum_i |lam_i f_i|
-
-    @classmethod
-    def at(cls, problem: Problem, point: Point, lam: np.ndarray, uphill: Array) -> KKT:
-        """Measure them; `uphill` is the Lagrangian's gradient."""
-        f = point.constraints
-        return cls(
-            problem.domain.normal_distance(point.x, -uphill),
-            norm(np.maximum(f, 0.0)),
-            float(np.abs(lam * f).sum()),
-        )
-
-    @property
-    def sum(self) -> float:
-        """The score of P004."""
-        return self.stationarity + self.violation + self.complementarity
+def first_penalty(point: Point) -> float:
+    """Return 10, or ``1000 / |grad f_i|^2`` where the worst constraint is steeper than 10."""
+    if not point.constraints.size:
+        return 10.0
+    return 10.0 / max(1.0, 0.1 * norm(point.gradient(point.worst))) ** 2
 
 
 def constraint_slope(point: Point, lam: np.ndarray) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
@@ -11,53 +10,18 @@ import numpy as np
 from equipoise import _check
 from equipoise._array import Array, like, to_numpy
 from equipoise.problem import Point, Problem
+from equipoise.solvers.face_newton import newton_points
 from equipoise.solvers.linear_rows import LinearModel, linear_rows
 from equipoise.solvers.solver import DETERMINISTIC, SMOOTH, Guarantee, Solver
+from equipoise.solvers.steering import Add, Multiply, PenaltyRule, steer
 from equipoise.status import Status
 
 SMALLEST_RADIUS = 1e-10
 
 
-class PenaltyRule(ABC):
-    """How the penalty grows."""
-
-    @abstractmethod
-    def __call__(self, p: float) -> float:
-        """Return the next penalty."""
-
-
-@dataclass(frozen=True)
-class Add(PenaltyRule):
-    """``p + amount``."""
-
-    amount: float
-
-    def __post_init__(self) -> None:
-        _check.positive("Add", "amount", self.amount)
-
-    def __call__(self, p: float) -> float:
-        """Return the next penalty."""
-        return p + self.amount
-
-
-@dataclass(frozen=True)
-class Multiply(PenaltyRule):
-    """``p * factor``."""
-
-    factor: float
-
-    def __post_init__(self) -> None:
-        if not _check.positive("Multiply", "factor", self.factor) > 1:
-            _check.fail("Multiply", "factor", "must exceed 1", self.factor)
-
-    def __call__(self, p: float) -> float:
-        """Return the next penalty."""
-        return p * self.factor
-
-
 @dataclass(frozen=True)
 class State:
-    """The iterate with its functions to first order, and the two measures there."""
+    """The iterate with its functions to first order, and what `steer` found there."""
 
     x: Array  # (d,) iterate, in the domain
     values: np.ndarray  # (m + 1,) functions at x
@@ -83,10 +47,11 @@ class ExactPenalty(Solver[State]):
     ``theta(x)``, the same for the violation alone:
 
     1. s <- argmin l(s; p) over |s|_inf <= Delta
-    2. r <- (Phi(x; p) - Phi(x + s; p)) / (l(0; p) - l(s; p)); x <- x + s if r >= accept
-    3. Delta <- shrink Delta if r < accept; grow Delta if r >= good and |s|_inf = Delta
-    4. steering: while psi(x; p) < xi p theta(x), raise p
-    5. stop where psi(x; p) <= eps; infeasible where h(x) > 10 eps, theta(x) <= eps and
+    2. y <- the point with the least Phi among x + s and the Newton steps on the face of s
+    3. r <- (Phi(x; p) - Phi(y; p)) / (l(0; p) - l(s; p)); x <- y if r >= accept
+    4. Delta <- shrink Delta if r < accept; grow Delta if r >= good and |s|_inf = Delta
+    5. steering: while psi(x; p) < xi p theta(x), raise p
+    6. stop where psi(x; p) <= eps; infeasible where h(x) > 10 eps, theta(x) <= eps and
        psi(x; p) <= max{eps, xi p theta(x)}: raising p further would not help
 
     Output: the last accepted iterate, and the multipliers of the linear program behind psi, in
@@ -96,9 +61,9 @@ class ExactPenalty(Solver[State]):
     Guarantee: psi <= eps after O(eps^-2) evaluations if p stays bounded, O(eps^-5) else. The limit
     is a KKT point, or infeasible and stationary for h.
 
-    Boxes, polytopes, simplices and L1 balls are exact rows of the programs; for an L2 ball the
-    row is ``|x - c|^2 <= r^2`` to first order and the trial point is projected, so that every
-    iterate lies in the domain.
+    Linear programs alone crawl towards a solution that is no vertex; line 2 makes the method locally
+    quadratic there, and only adds to the decrease that the guarantee rests on. The rows of an L2 ball
+    are those of `linear_rows`, and trial points are projected: every iterate lies in the domain.
 
     Parameters
     ----------
@@ -106,16 +71,14 @@ class ExactPenalty(Solver[State]):
         Where to stop.
     xi : float
         The share of the best possible relief of the violation that a step must promise, in (0, 1).
-    penalty : float, optional
-        The first p, at least 1 / xi (the default), so that psi <= eps implies theta <= eps.
+    penalty, radius : float
+        The first p, at least 1 / xi (the default), so that psi <= eps implies theta <= eps; Delta.
     raise_penalty : PenaltyRule
         `Multiply` needs O(log 1/eps) raises where `Add` needs O(1/eps).
-    radius : float
-        The first Delta.
-    accept, good : float
-        Thresholds on r, ``0 < accept <= good < 1``.
-    shrink, grow : float
-        Factors on Delta, ``0 < shrink < 1 <= grow``.
+    accept, good, shrink, grow : float
+        Thresholds on r, ``0 < accept <= good < 1``; factors on Delta, ``0 < shrink < 1 <= grow``.
+    products : int
+        Hessian products per Newton step, at the most; 0: linear programs alone, as in P001.
     """
 
     name: ClassVar[str] = "exact_penalty"
@@ -136,27 +99,29 @@ class ExactPenalty(Solver[State]):
     good: float = 0.7
     shrink: float = 0.5
     grow: float = 2.0
+    products: int = 50
 
     def __post_init__(self) -> None:
         owner = "ExactPenalty"
         for parameter in ("eps", "xi", "radius", "accept", "good", "shrink", "grow"):
             _check.positive(owner, parameter, getattr(self, parameter))
-        for parameter in ("xi", "good", "shrink"):
-            if not getattr(self, parameter) < 1:
-                _check.fail(owner, parameter, "must lie below 1", getattr(self, parameter))
-        if self.accept > self.good:
-            _check.fail(owner, "accept", f"must not exceed `good` = {self.good:g}", self.accept)
-        if self.grow < 1:
-            _check.fail(owner, "grow", "must be at least 1", self.grow)
-        if self.penalty is not None and not self.penalty >= 1 / self.xi:
-            _check.fail(
-                owner, "penalty", f"must be at least 1 / xi = {1 / self.xi:g}", self.penalty
-            )
+        least = 0.0 if self.penalty is None else 1 / self.xi
+        for parameter, holds, rule in (
+            ("xi", self.xi < 1, "must lie below 1"),
+            ("good", self.good < 1, "must lie below 1"),
+            ("shrink", self.shrink < 1, "must lie below 1"),
+            ("accept", self.accept <= self.good, f"must not exceed `good` = {self.good:g}"),
+            ("grow", self.grow >= 1, "must be at least 1"),
+            ("penalty", (self.penalty or 0.0) >= least, f"must be at least 1 / xi = {least:g}"),
+        ):
+            if not holds:
+                _check.fail(owner, parameter, rule, getattr(self, parameter))
+        _check.count(owner, "products", self.products)
 
     @classmethod
     def paper(cls, *, xi: float = 0.1) -> Self:
-        """Return the settings of P001: eps 1e-3, p raised by 100, a radius that never grows."""
-        return cls(eps=1e-3, xi=xi, raise_penalty=Add(100.0), grow=1.0)
+        """Return P001's settings: eps 1e-3, p raised by 100, Delta never grows, no Newton steps."""
+        return cls(eps=1e-3, xi=xi, raise_penalty=Add(100.0), grow=1.0, products=0)
 
     def init(self, problem: Problem, x0: Array) -> State:
         """Return the state before the first step."""
@@ -167,11 +132,14 @@ class ExactPenalty(Solver[State]):
         """Return the state after step `t`."""
         x, f, p, Delta = state.x, state.values, state.p, state.radius
         model = LinearModel(f, state.J, linear_rows(problem.domain, to_numpy(x)))
-        s, _ = model.minimise(p, Delta)  # 1
+        s, lam = model.minimise(p, Delta)  # 1
         trial = problem.at(problem.domain.project(x + like(s, x)))
-        r = (_phi(f, p) - _phi(trial.values, p)) / max(model.decrease(s, p), 1e-300)  # 2
+        if self.products:  # 2
+            beyond = newton_points(problem, problem.at(x), model, (s, lam), p, self.products)
+            trial = min(trial, *beyond, key=lambda point: _phi(point.values, p))
+        r = (_phi(f, p) - _phi(trial.values, p)) / max(model.decrease(s, p), 1e-300)  # 3
         if r < self.accept:
-            return replace(state, radius=self.shrink * Delta)  # 3
+            return replace(state, radius=self.shrink * Delta)  # 4
         reached = np.abs(s).max() >= 0.99 * Delta
         Delta = self.grow * Delta if r >= self.good and reached else Delta
         return self._arrive(problem, trial, p, Delta)
@@ -181,14 +149,8 @@ class ExactPenalty(Solver[State]):
         x, f = point.x, point.values
         J = np.stack([to_numpy(point.gradient(i)) for i in range(f.size)])
         model = LinearModel(f, J, linear_rows(problem.domain, to_numpy(x)))
-        s, lam = model.minimise(p, 1.0)
-        theta = h = model.violation
-        if model.decrease(s, p) < self.xi * p * h:  # else p is large enough, as theta <= h
-            theta = max(0.0, model.relief(model.restore(1.0)))
-        while theta > self.eps and model.decrease(s, p) < self.xi * p * theta:  # 4
-            p = self.raise_penalty(p)
-            s, lam = model.minimise(p, 1.0)
-        return State(x, f, J, p, radius, max(0.0, model.decrease(s, p)), theta, lam)
+        at = steer(model, p, self.xi, self.eps, self.raise_penalty)  # 5
+        return State(x, f, J, at.p, radius, at.psi, at.theta, at.lam)
 
     def output(self, state: State) -> tuple[Array, np.ndarray]:
         """Return the last accepted iterate and its multipliers."""
@@ -196,7 +158,7 @@ class ExactPenalty(Solver[State]):
 
     def verdict(self, state: State) -> Status | None:
         """Stop where the measures are small, or the radius is."""
-        if state.psi <= max(self.eps, self.xi * state.p * state.theta):  # 5
+        if state.psi <= max(self.eps, self.xi * state.p * state.theta):  # 6
             if state.violation > 10 * self.eps and state.theta <= self.eps:
                 return Status.INFEASIBLE
             if state.psi <= self.eps:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -14,47 +13,13 @@ from equipoise._array import Array, norm
 from equipoise.problem import Problem
 from equipoise.problems.proximal import ProximalProblem
 from equipoise.solvers.feasibility import FeasibilityPhase
+from equipoise.solvers.iqrc_derived import OfOracle, guarantee_of, moduli, needs_of
 from equipoise.solvers.oracle import Oracle
-from equipoise.solvers.solver import CONVEX, CONVEX_CONSTRAINTS, Guarantee, Need, Solver
+from equipoise.solvers.solver import Guarantee, Need, Solver
 from equipoise.solvers.staged import Staged
 from equipoise.solvers.steps import InverseSqrt, StepRule, check_rule
 from equipoise.solvers.strong_switching import StrongSwitching
 from equipoise.status import Status
-
-TOTALS = {
-    "strong_switching": ("non-smooth", "O(eps^-4)"),
-    "yu_neely_wei": ("non-smooth, stochastic", "O~(eps^-6), with probability 1 - delta"),
-    "conex": ("smooth or not", "O~(eps^-4), smooth O~(eps^-3)"),
-    "augmented_lagrangian": ("smooth", "O~(eps^-3)"),
-    "level_set": ("smooth", "O~(eps^-3)"),
-}
-"""By oracle: for which functions, and the (sub)gradients in all."""
-
-
-def _guarantee(oracle: Oracle) -> Guarantee:
-    composed = f"O(eps^-2) oracle calls of accuracy eps^2, each {oracle.guarantee.rate} in that"
-    functions, rate = TOTALS.get(oracle.name, ("", composed))
-    return Guarantee(
-        problems=f"weakly convex objective and constraints, {functions}".rstrip(", "),
-        quantity="E |x_R - xhat(x_R)|^2 <= eps^2 (constraints regularised too)",
-        rate=rate,
-        reference=f"P000 and P001, Theorem 1; oracle: {oracle.guarantee.reference}",
-    )
-
-
-def _needs(oracle: Oracle) -> tuple[Need, ...]:
-    """What the oracle needs, but for convexity: the subproblems have it."""
-    return tuple(need for need in oracle.needs if need not in (CONVEX, CONVEX_CONSTRAINTS))
-
-
-class _OfOracle:
-    """A class attribute that follows the oracle; on the class, the default one."""
-
-    def __init__(self, derive: Callable[[Oracle], Any]) -> None:
-        self.derive = derive
-
-    def __get__(self, instance: IQRC | None, owner: type[IQRC]) -> Any:
-        return self.derive(owner.oracle if instance is None else instance.oracle)
 
 
 @dataclass(frozen=True)
@@ -119,8 +84,8 @@ class IQRC(Staged[Outer]):
     """
 
     name: ClassVar[str] = "iqrc"
-    guarantee: ClassVar[Guarantee] = _OfOracle(_guarantee)  # type: ignore[assignment]
-    needs: ClassVar[tuple[Need, ...]] = _OfOracle(_needs)  # type: ignore[assignment]
+    guarantee: ClassVar[Guarantee] = OfOracle(guarantee_of)  # type: ignore[assignment]
+    needs: ClassVar[tuple[Need, ...]] = OfOracle(needs_of)  # type: ignore[assignment]
 
     oracle: Oracle = StrongSwitching()
     rho_hat: float | None = None
@@ -147,7 +112,7 @@ class IQRC(Staged[Outer]):
 
     def begin(self, problem: Problem, x0: Array) -> Outer:
         """Return the outer state before the first stage."""
-        rho_hat, rho = self._moduli(problem)
+        rho_hat, rho = moduli(problem, self.rho_hat, self.rho)
         feasible = True if problem.at(x0).excess <= self.eps_hat(0) ** 2 else None
         return Outer(x0, x0, None, x0, 0, math.inf, feasible, rho_hat, rho)
 
@@ -163,10 +128,6 @@ class IQRC(Staged[Outer]):
         if outer.feasible is None:
             return replace(self.feasibility, slack=accuracy)  # 0
         return self.oracle.tuned(mu=outer.mu, accuracy=accuracy, multipliers=outer.multipliers)
-
-    def warm(self, outer: Outer) -> Array:
-        """Start from x_t."""
-        return outer.x
 
     def absorb(
         self, problem: Problem, outer: Outer, solver: Solver, inner: Any, rng: np.random.Generator
@@ -193,21 +154,3 @@ class IQRC(Staged[Outer]):
 
     def _proven(self, outer: Outer) -> bool:
         return self.eps is not None and outer.distance <= self.eps
-
-    def _moduli(self, problem: Problem) -> tuple[float, float]:
-        """Return rho_hat and rho, from the facts where they were not given."""
-        known = problem.facts.weak_convexity
-        rho_hat, rho = self.rho_hat, known if self.rho is None else self.rho
-        if rho_hat is None:
-            if rho is None:
-                raise ValueError(
-                    "IQRC: `rho_hat` must be given: the problem's facts do not know its weak-convexity "
-                    "constant. It must exceed that constant; too large only costs time."
-                )
-            rho_hat = 2 * rho if rho > 0 else 1.0
-        if rho is None:
-            rho = rho_hat / 2
-        if not rho_hat > rho:
-            rule = f"must exceed the weak-convexity constant `rho` = {rho:g}"
-            _check.fail("IQRC", "rho_hat", rule, rho_hat)
-        return rho_hat, rho

@@ -131,10 +131,6 @@ class LevelSet(Oracle[StagedState[Outer]], Staged[Outer]):
             aims |= {"accuracy": min(self.accuracy, 1e-3), "target": 0.0}
         return method.aimed(longer=2**outer.retries, **aims)
 
-    def warm(self, outer: Outer) -> Array:
-        """Start from the last iterate."""
-        return outer.x
-
     def absorb(
         self, problem: Problem, outer: Outer, solver: Solver, inner: Any, rng: np.random.Generator
     ) -> Outer:

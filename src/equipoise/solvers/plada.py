@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import warnings
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -12,15 +10,13 @@ import numpy as np
 from equipoise import _check
 from equipoise._array import Array, norm
 from equipoise.problem import Point, Problem
+from equipoise.solvers.reduced import Reduced, slack_bound, warn_beyond_theory
 from equipoise.solvers.solver import Guarantee, Solver
-from equipoise.solvers.theta_steps import StepSize, Subgradient, ThetaStep
+from equipoise.solvers.theta_sizes import Size, first_size
+from equipoise.solvers.theta_steps import Subgradient, ThetaStep
 from equipoise.status import Status
 
 FEASIBLE = 1e-6  # a violation that counts as none, for the best feasible iterate
-
-
-class StepSizeWarning(UserWarning):
-    """A step size lies outside the range that the theory covers."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +27,7 @@ class State:
     u: np.ndarray  # (m,) slack, G(x) + u = 0 in the limit
     mu: np.ndarray  # (m,) averaged multipliers
     lam: np.ndarray  # (m,) multipliers, of any sign, at the iterate before x
-    size: StepSize  # eta
+    size: Size  # eta
     u_max: np.ndarray  # (m,) bound on u
     moved: float  # |dx| + |du| of the last step
     apart: float  # |lam - mu| in the last step
@@ -46,13 +42,15 @@ class PLADA(Solver[State]):
 
     1. lam <- mu + rho (G(x) + u), the maximiser
     2. x <- theta-step on <grad F(x), y> + <lam, G(y)> + |y - x|^2 / (2 eta)
-    3. u <- clip(u - tau lam, 0, u_max)
+    3. u <- clip(u - tau lam, 0, u_max); without tau, before line 1: the minimiser
+       u <- clip(-G(x) - mu / rho, 0, u_max)
     4. mu <- mu + (gamma_t / rho) (lam - mu),
        gamma_t = min{gamma, rho delta_t / (|lam - mu|^2 + 1)}, delta_t = kappa / (t + 1)
 
     with rho = alpha / (1 + alpha beta); u and mu start at 0. (P002 lists line 1 last; the iterates
-    are the same, and a step costs one evaluation. On mini-batches line 1 draws one of its own.)
-    lam is not clipped: it is negative while a constraint is slack and u still grows.
+    are the same. On mini-batches line 1 draws one of its own.) With a tau, lam is negative while a
+    constraint is slack and u still grows; the minimiser lowers the function at least as much, and a
+    slack constraint does not hold x back.
 
     Output: the last iterate and [lam]_+. The theory is ergodic: a uniformly random iterate is
     ``state.drawn``; the best feasible one is ``state.best``.
@@ -64,15 +62,13 @@ class PLADA(Solver[State]):
     Parameters
     ----------
     eta : float, optional
-        By default it rises slowly to 0.9 of the theory's bound, with the largest secants of grad F
-        and G met so far as L_F and M_G, from the same bound with the constants of the facts (or
-        from a hundredth). On mini-batches the facts alone decide, else the slopes at the start.
+        By default, for smooth functions, the inverse curvature along the last step (`Spectral`);
+        else it rises slowly to 0.9 of the theory's bound for what was seen of the functions
+        (`Measured`). On mini-batches that bound from the facts, else from the slopes at the start.
     tau : float, optional
-        By default 0.9 / (3 rho).
-    alpha, beta : float
-        ``alpha > 1``, ``0 < beta < 1``.
-    gamma : float
-        Largest dual averaging weight, in (0, 1].
+        By default none; on mini-batches 0.9 / (3 rho).
+    alpha, beta, gamma : float
+        ``alpha > 1``, ``0 < beta < 1``; the largest dual averaging weight, in (0, 1].
     kappa : float
         How slowly the averaging fades; P002 does not report it. Too small is slow.
     u_max : float, optional
@@ -103,19 +99,18 @@ class PLADA(Solver[State]):
 
     def __post_init__(self) -> None:
         owner = "PLADA"
-        for parameter in ("eta", "tau", "u_max"):
+        for parameter in ("eta", "tau", "u_max", "alpha", "beta", "gamma", "kappa"):
             if getattr(self, parameter) is not None:
                 _check.positive(owner, parameter, getattr(self, parameter))
-        for parameter in ("alpha", "beta", "gamma", "kappa"):
-            _check.positive(owner, parameter, getattr(self, parameter))
-        if not self.alpha > 1:
-            _check.fail(owner, "alpha", "must exceed 1", self.alpha)
-        if not self.beta < 1:
-            _check.fail(owner, "beta", "must lie below 1", self.beta)
-        _check.between(owner, "gamma", self.gamma, 0, 1)
+        for parameter, holds, rule in (
+            ("alpha", self.alpha > 1, "must exceed 1"),
+            ("beta", self.beta < 1, "must lie below 1"),
+            ("gamma", self.gamma <= 1, "must be at most 1"),
+            ("theta_step", isinstance(self.theta_step, ThetaStep), "must be a ThetaStep"),
+        ):
+            if not holds:
+                _check.fail(owner, parameter, rule, getattr(self, parameter))
         _check.non_negative(owner, "stop", self.stop)
-        if not isinstance(self.theta_step, ThetaStep):
-            _check.fail(owner, "theta_step", "must be a ThetaStep", self.theta_step)
 
     @classmethod
     def paper_linear(cls) -> Self:
@@ -134,45 +129,30 @@ class PLADA(Solver[State]):
 
     def init(self, problem: Problem, x0: Array) -> State:
         """Return the state before the first step."""
-        bound = 1 / (3 * self.rho)
-        if self.tau is not None and self.tau >= bound:
-            text = (
-                f"PLADA: `tau` = {self.tau:g} is not below 1 / (3 rho) = {bound:.4g}: no guarantee."
-            )
-            warnings.warn(text, StepSizeWarning, stacklevel=2)
         self.theta_step.check(problem)
+        warn_beyond_theory(self.tau, self.rho)
         point = problem.at(x0)
         G, zero = point.constraints, np.zeros(problem.n_constraints)
-        return State(
-            x=x0,
-            u=zero,
-            mu=zero,
-            lam=self.rho * G,
-            size=StepSize.first(problem, point, self.rho, self.eta),
-            u_max=self._slack_bound(problem, G),
-            moved=np.inf,
-            apart=np.inf,
-            drawn=x0,
-            best=x0,
-            score=_score(point),
-        )
+        size = first_size(problem, point, self.rho, self.eta)
+        u_max = slack_bound(problem, G) if self.u_max is None else zero + self.u_max
+        start = zero, zero, self.rho * G, size, u_max
+        return State(x0, *start, np.inf, np.inf, drawn=x0, best=x0, score=_score(point))
 
     def step(self, problem: Problem, state: State, t: int, rng: np.random.Generator) -> State:
         """Return the state after step `t`."""
         x, u, mu, rho = state.x, state.u, state.mu, self.rho
-        tau = 0.9 / (3 * rho) if self.tau is None else self.tau
         batch = problem.sample(rng)
-        point = batch.at(x)
-        size = state.size.next(point, rho, exact=batch is problem)
+        exact, point = batch is problem, batch.at(x)
+        tau = 0.3 / rho if self.tau is None and not exact else self.tau
+        reduced = Reduced(mu, rho, u if tau else None, state.u_max)
         # lam and G' from one mini-batch would be correlated: a bias
-        values = point if batch is problem else problem.sample(rng).at(x)
-        lam = mu + rho * (values.constraints + u)  # 1
-        x = self.theta_step(batch, point, lam, size.eta)  # 2
-        u = np.clip(u - tau * lam, 0.0, state.u_max)  # 3
-        gap = lam - mu
-        delta = self.kappa / (t + 1)
-        gam = min(self.gamma, rho * delta / (gap @ gap + 1))  # 4
-        mu = mu + (gam / rho) * gap
+        G = (point if exact else problem.sample(rng).at(x)).constraints
+        lam = reduced.multipliers(G)  # 1
+        x, size = state.size.move(batch, point, lam, reduced, self.theta_step)  # 2
+        u = np.clip(u - tau * lam, 0.0, state.u_max) if tau else reduced.slack(G)  # 3
+        gap, delta = lam - mu, self.kappa / (t + 1)
+        gam = min(self.gamma, rho * delta / (gap @ gap + 1))
+        mu = mu + (gam / rho) * gap  # 4
         moved = norm(x - state.x) + norm(u - state.u)
         drawn = state.x if rng.random() * (t + 1) < 1 else state.drawn
         best, score = min((state.best, state.score), (state.x, _score(point)), key=lambda b: b[1])
@@ -186,14 +166,6 @@ class PLADA(Solver[State]):
         """Stop where nothing moves any more."""
         settled = state.moved <= self.stop and state.apart <= self.stop
         return Status.CONVERGED if settled else None
-
-    def _slack_bound(self, problem: Problem, G: np.ndarray) -> np.ndarray:
-        """``-G <= -G(x_0) + M D`` in every component; infinite where M is unknown."""
-        if self.u_max is not None:
-            return np.full(G.size, float(self.u_max))
-        M, D = problem.facts.lipschitz, problem.domain.diameter
-        rise = math.inf if M is None or not math.isfinite(D) else M * D
-        return np.maximum(-G, 0.0) + rise
 
 
 def _score(point: Point) -> tuple[float, float]:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse.linalg import ArpackError, eigs
 
 from equipoise import _check
 from equipoise.sets.simplex import Simplex
+
+SMALL = 100  # weights up to which least squares is as fast
 
 
 class Player(ABC):
@@ -50,8 +54,7 @@ class SwapRegret(Player):
 
     def learn(self, play: np.ndarray, gain: np.ndarray, lam: np.ndarray, tau: float) -> np.ndarray:
         """Multiply, and renormalise every column."""
-        logs = np.log(play) + tau * np.outer(gain, lam)
-        return np.array([normalised(column, self.floor / lam.size) for column in logs.T]).T
+        return normalised(np.log(play) + tau * np.outer(gain, lam), self.floor / lam.size)
 
 
 @dataclass(frozen=True)
@@ -95,12 +98,16 @@ class ExternalRegret(Player):
 
 
 def normalised(logs: np.ndarray, floor: float) -> np.ndarray:
-    """Return the distribution at or above `floor` nearest to ``exp(logs)`` in relative entropy."""
-    p = np.exp(logs - logs.max())
-    p /= p.sum()
+    """Return the distribution at or above `floor` nearest to ``exp(logs)`` in relative entropy.
+
+    For a matrix, column by column.
+    """
+    p = np.exp(logs - logs.max(axis=0))
+    p /= p.sum(axis=0)
     low = p < floor
-    for _ in range(p.size):  # entries that fall below the floor when the others are lowered
-        p = np.where(low, floor, p * ((1 - floor * low.sum()) / p[~low].sum()))
+    for _ in range(len(p)):  # entries that fall below the floor when the others are lowered
+        share = (1 - floor * low.sum(axis=0)) / p.sum(axis=0, where=~low)
+        p = np.where(low, floor, p * share)
         fallen = ~low & (p < floor)
         if not fallen.any():
             break
@@ -109,8 +116,17 @@ def normalised(logs: np.ndarray, floor: float) -> np.ndarray:
 
 
 def stationary(matrix: np.ndarray) -> np.ndarray:
-    """Return the distribution with ``matrix @ lam = lam``, for columns on the simplex."""
+    """Return the distribution with ``matrix @ lam = lam``, for columns on the simplex.
+
+    By Arnoldi's method where the matrix is large; by least squares where that finds none.
+    """
     n = len(matrix)
+    if n > SMALL:
+        with suppress(ArpackError):
+            lam = np.abs(eigs(matrix, k=1, v0=matrix.mean(axis=1), tol=1e-15)[1][:, 0].real)
+            lam /= lam.sum()
+            if np.abs(matrix @ lam - lam).sum() <= 1e-12:
+                return lam
     system = np.vstack((matrix - np.eye(n), np.ones(n)))
     lam = np.maximum(np.linalg.lstsq(system, np.append(np.zeros(n), 1.0), rcond=None)[0], 0.0)
     return lam / lam.sum()

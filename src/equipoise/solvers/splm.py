@@ -10,12 +10,15 @@ import numpy as np
 
 from equipoise import _check
 from equipoise._array import Array
-from equipoise.problem import Point, Problem
-from equipoise.solvers.estimates import KKT, constants, constraint_slope
+from equipoise.problem import Problem
+from equipoise.solvers.envelope import CentreStep, DualStep
+from equipoise.solvers.estimates import Constants, constants
+from equipoise.solvers.kkt import KKT, Pair
 from equipoise.solvers.solver import CONVEX_CONSTRAINTS, SMOOTH, Guarantee, Need, Solver
 
 EVERY = 10  # steps between two measurements of the constraints' slope
 PATIENCE = 500  # steps without a clearly better pair, after which the centre step is halved
+LEAST = 0.02  # of the centre step
 
 
 @dataclass(frozen=True)
@@ -25,15 +28,10 @@ class State:
     x: Array  # (d,) iterate
     z: Array  # (d,) centre
     lam: np.ndarray  # (m,) multipliers
-    best: Array  # (d,) iterate with the least KKT sum
-    multipliers: np.ndarray  # (m,) those that belong to it
-    kkt: float  # its KKT sum
-    L: float  # smoothness
-    p: float  # prox parameter
-    tau: float  # dual step
-    slope: float  # largest |J| seen, over the constraints in play
-    theta: float  # centre step
-    stale: int  # steps since a clearly better pair, or since theta was halved
+    best: Pair  # the one with the least KKT sum
+    constants: Constants
+    dual: DualStep
+    centre: CentreStep
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,13 +54,14 @@ class SPLM(Solver[State]):
     step_size : float, optional
         n. By default ``1 / (L (1 + sum_i lam_i) + p)``.
     dual_step : float, optional
-        tau. By default ``(p - L) / (4 |J|^2)``, with the slope ``|J|`` of the constraints in play
-        measured every tenth step.
+        tau. By default ``mu / (4 |J|^2)``, mu the strong convexity of the proximal Lagrangian, with the
+        slope ``|J|`` of the constraints in play measured every tenth step.
     centre_step : float, optional
         theta in (0, 1]. Too large a one makes the method cycle. By default 0.2, halved (down to
         0.02) after every 500 steps without a pair better by a tenth.
     prox : float, optional
-        p, larger than L; by default 2 L.
+        p, larger than L (P004 has 2 L). By default ``max(2 rho, L / 10)`` where the weak convexity rho of
+        the functions is known, else 2 L.
     smoothness : float, optional
         L, of all functions; by default from the problem's facts, or twice the curvature at the start
         of the objective and the worst constraint.
@@ -102,41 +101,28 @@ class SPLM(Solver[State]):
 
     def init(self, problem: Problem, x0: Array) -> State:
         """Return the state before the first step."""
-        L, p = constants(type(self).__name__, problem, x0, self.smoothness, self.prox)
-        lam = np.zeros(problem.n_constraints)
-        tau, theta = self.dual_step or 0.0, self.centre_step or 0.2
-        return State(x0, x0, lam, x0, lam, math.inf, L, p, tau, 0.0, theta, 0)
+        known = constants(type(self).__name__, problem, x0, self.smoothness, self.prox)
+        lam, dual = np.zeros(problem.n_constraints), DualStep(self.dual_step or 0.0)
+        centre = CentreStep(self.centre_step or 0.2)
+        return State(x0, x0, lam, Pair(x0, lam), known, dual, centre)
 
     def step(self, problem: Problem, state: State, t: int, rng: np.random.Generator) -> State:
         """Return the state after step `t`."""
-        x, z, p = state.x, state.z, state.p
-        point = problem.at(x)
-        tau, slope = self._tau(point, state, t)
-        lam = np.clip(state.lam + tau * point.constraints, 0.0, self.cap)  # 1
-        n = self.step_size or 1 / (state.L * (1 + float(lam.sum())) + p)
+        x, z, L, p = state.x, state.z, state.constants.L, state.constants.p
+        point, dual, centre = problem.at(x), state.dual, state.centre
+        if self.dual_step is None and (t % EVERY == 0 or dual.slope == 0.0):
+            dual = dual.measured(point, state.lam, 0.25 * state.constants.mu)
+        lam = np.clip(state.lam + dual.tau * point.constraints, 0.0, self.cap)  # 1
+        n = self.step_size or 1 / (L * (1 + float(lam.sum())) + p)
         uphill = point.lagrangian_gradient(lam)
         x_new = problem.domain.project(x - n * (uphill + p * (x - z)))  # 2
-        z = z + state.theta * (x_new - z)  # 3
+        z = z + centre.theta * (x_new - z)  # 3
         kkt = KKT.at(problem, point, lam, uphill).sum
-        theta, stale = state.theta, 0 if kkt < 0.9 * state.kkt else state.stale + 1
-        if self.centre_step is None and stale == PATIENCE:
-            theta, stale = max(0.5 * theta, 0.02), 0
-        best, multipliers = state.best, state.multipliers
-        if kkt < state.kkt:  # 4
-            best, multipliers = x, lam
-        kkt, L = min(kkt, state.kkt), state.L
-        return State(x_new, z, lam, best, multipliers, kkt, L, p, tau, slope, theta, stale)
+        if self.centre_step is None:
+            centre = centre.after(kkt, state.best.kkt, PATIENCE, LEAST)
+        best = state.best.or_better(x, lam, kkt)  # 4
+        return State(x_new, z, lam, best, state.constants, dual, centre)
 
     def output(self, state: State) -> tuple[Array, np.ndarray]:
         """Return the pair with the least KKT sum."""
-        return state.best, state.multipliers
-
-    def _tau(self, point: Point, state: State, t: int) -> tuple[float, float]:
-        """Return the dual step, and the largest slope seen."""
-        measure = t % EVERY == 0 or state.slope == 0.0
-        if self.dual_step is not None or not measure:
-            return state.tau, state.slope
-        here = constraint_slope(point, state.lam)
-        slope = max(here, state.slope)
-        modulus = 0.25 * (state.p - state.L)
-        return (modulus / max(here, 0.1 * slope) ** 2 if slope > 0 else 0.0), slope
+        return state.best.x, state.best.lam

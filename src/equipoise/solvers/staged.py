@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar, final
+from typing import Any, Generic, Protocol, TypeVar, final
 
 import numpy as np
 
@@ -13,7 +13,16 @@ from equipoise.problem import Problem
 from equipoise.solvers.solver import Solver
 from equipoise.status import Status
 
-Outer = TypeVar("Outer")
+
+class Iterate(Protocol):
+    """An outer state has an iterate."""
+
+    @property
+    def x(self) -> Array:
+        """The iterate, of shape (d,)."""
+
+
+Outer = TypeVar("Outer", bound=Iterate)
 
 
 @dataclass(frozen=True)
@@ -47,10 +56,6 @@ class Staged(Solver[StagedState[Outer]], Generic[Outer]):
         """Return the inner solver, set up for this stage."""
 
     @abstractmethod
-    def warm(self, outer: Outer) -> Array:
-        """Return where the inner solver starts."""
-
-    @abstractmethod
     def absorb(
         self, problem: Problem, outer: Outer, solver: Solver, inner: Any, rng: np.random.Generator
     ) -> Outer:
@@ -59,6 +64,10 @@ class Staged(Solver[StagedState[Outer]], Generic[Outer]):
     @abstractmethod
     def answer(self, outer: Outer) -> tuple[Array, np.ndarray | None]:
         """Return the outer method's output."""
+
+    def warm(self, outer: Outer) -> Array:
+        """Return where the inner solver starts: at the last iterate, unless a method knows better."""
+        return outer.x
 
     def finished(self, outer: Outer) -> Status | None:
         """Return a status once the outer method's own rule says to stop."""

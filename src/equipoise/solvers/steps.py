@@ -1,4 +1,4 @@
-"""Step sizes as small objects."""
+"""Step sizes, penalties and tolerances that change from step to step, as small objects."""
 
 from __future__ import annotations
 
@@ -54,6 +54,34 @@ class InverseSqrt(StepRule):
     def __call__(self, t: int, gap: float | None = None, g: Array | None = None) -> float:
         """Return the step size."""
         return self.size / math.sqrt(t + 1)
+
+
+@dataclass(frozen=True)
+class SquareRoot(StepRule):
+    """``size * sqrt(t + 1)``."""
+
+    size: float
+
+    def __post_init__(self) -> None:
+        _check.positive("SquareRoot", "size", self.size)
+
+    def __call__(self, t: int, gap: float | None = None, g: Array | None = None) -> float:
+        """Return the value."""
+        return self.size * math.sqrt(t + 1)
+
+
+@dataclass(frozen=True)
+class Inverse(StepRule):
+    """``size / (t + 1)``."""
+
+    size: float
+
+    def __post_init__(self) -> None:
+        _check.positive("Inverse", "size", self.size)
+
+    def __call__(self, t: int, gap: float | None = None, g: Array | None = None) -> float:
+        """Return the value."""
+        return self.size / (t + 1)
 
 
 @dataclass(frozen=True)
