@@ -13,6 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from equipoise import ConstrainedClassifier, demographic_parity, equalized_odds, solvers
+from equipoise.datasets import make_census
+from equipoise.models.sketch import LEAST
 
 
 def fitted(census, constraints=None, **options):
@@ -81,10 +83,20 @@ def test_a_solver_by_name_and_as_an_object(census):
     np.testing.assert_allclose(auto.coef_, by_name.coef_, rtol=1e-3, atol=1e-7)
 
 
+def scales(X):
+    """What features are divided by: the size of indicators and the like, else the deviation."""
+    present = [column[column != 0] for column in X.T]
+    return [
+        np.sqrt(np.mean(some**2)) if some.size < len(X) / 2 else column.std()
+        for column, some in zip(X.T, present)
+    ]
+
+
 def test_without_constraints_it_is_logistic_regression(census):
     from sklearn.linear_model import LogisticRegression
 
-    Z = StandardScaler().fit_transform(census.X)
+    Z = (census.X - census.X.mean(axis=0)) / scales(census.X)
+    assert 0 < np.isclose(scales(census.X), 1.0).sum() < Z.shape[1]  # some indicators, not all
     model = ConstrainedClassifier(C=0.5, tol=1e-9).fit(census.X, census.y)
     twin = LogisticRegression(C=0.5, tol=1e-10, max_iter=1000).fit(Z, census.y)
     np.testing.assert_allclose(
@@ -107,7 +119,9 @@ def test_grid_search_over_constraints_and_C(census):
     assert len(scores) == 6
     assert np.isfinite(scores).all()
     assert scores.max() > scores.min()  # the constraint costs accuracy
-    assert search.best_estimator_.report_.accuracy > 0.8
+    assert search.best_estimator_.report_.accuracy > 0.05 + max(
+        census.y.mean(), 1 - census.y.mean()
+    )
 
 
 def test_metadata_is_routed_through_cross_validation_and_pipelines(census):
@@ -130,9 +144,11 @@ def test_metadata_is_routed_through_cross_validation_and_pipelines(census):
 
 
 def test_pipeline_with_a_scaler_by_keyword(census):
-    pipeline = make_pipeline(StandardScaler(), ConstrainedClassifier(demographic_parity(0.03)))
+    model = ConstrainedClassifier(demographic_parity(0.03), C=1e3)  # so scaling hardly matters
+    pipeline = make_pipeline(StandardScaler(), clone(model))
     pipeline.fit(census.X, census.y, constrainedclassifier__sensitive_features=census.groups)
-    same = (pipeline.predict(census.X) == fitted(census).predict(census.X)).mean()
+    model.fit(census.X, census.y, sensitive_features=census.groups)
+    same = (pipeline.predict(census.X) == model.predict(census.X)).mean()
     assert same > 0.995
 
 
@@ -197,16 +213,21 @@ def test_class_weight_moves_predictions_but_not_the_rule(census, gaps):
     assert gaps(census.y, balanced.predict(census.X), census.groups)["positive"] <= 0.03 + 1e-12
 
 
-def test_csr_is_dense_and_never_densified(census, monkeypatch):
+def test_csr_is_dense_and_never_densified(monkeypatch):
+    census = make_census(5 * LEAST, seed=0)
     X = np.where(np.median(census.X, axis=0) < census.X, census.X, 0.0)
     A = sparse.csr_matrix(X)
 
-    def refuse(*args, **kwargs):
-        raise AssertionError("a sparse matrix was made dense")
+    def checked(toarray):
+        def densify(self, *args, **kwargs):
+            assert self.shape[0] <= 4 * LEAST, "only a sketch may be made dense"
+            return toarray(self, *args, **kwargs)
+
+        return densify
 
     for kind in (sparse.csr_matrix, sparse.csr_array, sparse.csc_matrix, sparse.csc_array):
-        monkeypatch.setattr(kind, "toarray", refuse)
-        monkeypatch.setattr(kind, "todense", refuse)
+        for name in ("toarray", "todense"):
+            monkeypatch.setattr(kind, name, checked(getattr(kind, name)))
     options = {"constraints": demographic_parity(0.03), "tol": 1e-8, "true_metric": False}
     thin = ConstrainedClassifier(**options).fit(A, census.y, sensitive_features=census.groups)
     monkeypatch.undo()
@@ -280,7 +301,7 @@ def certify_problem(census, model):
     from equipoise.problems.learning import LearningProblem
 
     binding = bind(model.constraints, census.y, census.groups)
-    linear = LinearModel(census.X, True, census.X.std(axis=0), census.X.mean(axis=0))
+    linear = LinearModel(census.X, True, scales(census.X), census.X.mean(axis=0))
     return LearningProblem(linear, binding.terms, l2=1.0 / (model.C * census.n))
 
 

@@ -35,7 +35,9 @@ class ConstrainedClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         What to minimise instead of the mean loss.
     loss : {"logistic", "truncated_logistic", "hinge", "squared"}
     C : float
-        Inverse strength of the penalty on the (standardised) weights, as in `LogisticRegression`.
+        Inverse strength of the penalty on the weights, as in `LogisticRegression`. Features are first
+        divided by their standard deviation; those that are mostly 0, such as indicators, by the root
+        mean square of their other values.
     fit_intercept : bool
     class_weight : dict, "balanced" or None
         Weights of the classes in the loss; the constraints count rows as they are.

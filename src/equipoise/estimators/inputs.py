@@ -108,8 +108,10 @@ def column_scales(owner: str, X: Any, weight: Any) -> tuple[np.ndarray, np.ndarr
     """Return the scale and the centre of every column.
 
     The scale is the standard deviation, the size of a constant column: then features of any unit
-    get a fair share of the penalty and of the solver's steps. Models apply both inside their
-    products, so that a sparse matrix stays as it is.
+    get a fair share of the penalty and of the solver's steps. Where most entries are 0 it is the root
+    mean square of the others: so indicators stay as they are, and the penalty does not fade for a
+    feature that few rows have. Models apply both inside their products, so that a sparse matrix
+    stays as it is.
     """
     n = X.shape[0]
     share = np.full(n, 1.0 / n) if weight is None else weight / weight.sum()
@@ -126,7 +128,16 @@ def column_scales(owner: str, X: Any, weight: Any) -> tuple[np.ndarray, np.ndarr
             f"{owner}: every column of X is constant, so there is nothing to learn from; give X at "
             f"least one feature that differs from row to row."
         )
-    return np.where(constant, np.maximum(1.0, np.abs(center)), np.sqrt(variance)), center
+    present = _present(X, share)
+    scale = np.sqrt(np.where(present < 0.5 - 1e-9, square / np.maximum(present, 1e-300), variance))
+    return np.where(constant, np.maximum(1.0, np.abs(center)), scale), center
+
+
+def _present(X: Any, share: np.ndarray) -> np.ndarray:
+    """Return the weighted share of the entries of every column that are not 0."""
+    if sparse.issparse(X):
+        return type(X)((X.data != 0, X.indices, X.indptr), shape=X.shape).T @ share
+    return np.array([share @ (column != 0) for column in X.T])
 
 
 def _moments(X: Any, share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

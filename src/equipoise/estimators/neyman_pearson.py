@@ -44,7 +44,7 @@ class NeymanPearsonClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         Keep every class's weights in a ball of this radius (P001 takes 0.1), on the data as given,
         without intercept and penalty. By default weights are free, standardised and penalised.
     C : float
-        Inverse strength of the penalty on the (standardised) weights.
+        Inverse strength of the penalty on the weights; of features scaled as in `ConstrainedClassifier`.
     on_infeasible : {"warn", "raise", "ignore"}
     solver : "auto", a solver's name or a Solver
     tol : float

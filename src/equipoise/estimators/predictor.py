@@ -18,7 +18,7 @@ from equipoise.run import Result, solve
 from equipoise.solvers import SOLVERS, AugmentedNewton, Solver
 from equipoise.solvers.auto import choose
 
-ROUGH = 1e-5  # the residual to reach where a problem is only a step on the way
+ROUGH = 1e-4  # the residual to reach where a problem is only a step on the way
 
 
 class LinearPredictor:
@@ -46,14 +46,15 @@ class LinearPredictor:
     ) -> Result:
         """Solve a problem; `near` is the result of a similar one, whose multipliers help."""
         tol = max(self.tol, reachable(problem.facts.rounding), ROUGH if rough else 0.0)
-        solver = choose(problem, tol) if self.solver == "auto" else self.solver
+        aim = tol if rough else 0.1 * tol
+        solver = choose(problem, aim) if self.solver == "auto" else self.solver
         if near is not None and near.success and isinstance(solver, AugmentedNewton):
             solver = replace(solver, multipliers=near.multipliers)
         seed = self.random_state or 0
         if not isinstance(seed, int | np.integer):
             seed = check_random_state(seed).randint(2**31)
         steps = min(self.max_steps, most or self.max_steps)
-        return solve(problem, solver, x0, max_steps=steps, tol=tol, seed=int(seed), density=3)
+        return solve(problem, solver, x0, max_steps=steps, tol=tol, seed=int(seed), density=1)
 
     def _store(self, model: Any, fit: Kept) -> None:
         coef, intercept = model.coefficients(fit.result.x)

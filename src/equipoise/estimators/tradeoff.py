@@ -16,6 +16,7 @@ from sklearn.model_selection import ShuffleSplit
 from sklearn.utils import _safe_indexing
 
 from equipoise import _check
+from equipoise.estimators.counting import Kept
 from equipoise.estimators.curve import Frontier, FrontierPoint
 from equipoise.estimators.inputs import column_scales, read_rows, split_sensitive
 from equipoise.estimators.predictor import codes_of
@@ -150,29 +151,30 @@ def _path(
     scales = column_scales(owner, rows.X, rows.weight)
     model = LinearModel(rows.X, estimator.fit_intercept, *scales)
     plain, best_loss = fit_plain(estimator, model, rows)
-    near = None
+    fits: list[tuple[float, Kept]] = []
     for bound in bounds[len(points) :]:
         started = time.perf_counter()
         estimator.constraints = rule(bound)
         binding = bind_constraints(estimator, rows, groups, best_loss)
         problem = penalised(estimator, model, binding, rows)
-        if near is None and points:  # resumed: start from the last point that was stored
+        if not fits and points:  # resumed: start from the last point that was stored
             start = model.parameters(points[-1].coef, points[-1].intercept)
             plain = replace(plain, x=start)
-        near = fit_constrained(estimator, problem, binding, plain, near)
-        coef, intercept = model.coefficients(near.result.x)
-        measured = [row.measured(value) for row, value in zip(binding.rows, near.true)]
+        fit = fit_constrained(estimator, problem, binding, plain, _ahead(fits, bound))
+        fits = [*fits[-1:], (bound, fit)]
+        coef, intercept = model.coefficients(fit.result.x)
+        measured = [row.measured(value) for row, value in zip(binding.rows, fit.true)]
         scores = np.asarray(rows.X @ coef.astype(rows.X.dtype, copy=False)) + intercept
         point = FrontierPoint(
             bound=bound,
             split=number,
             value=float(np.max(np.abs(measured))) if measured else math.nan,
             accuracy=_accuracy(scores, rows.codes, rows.weight),
-            objective=near.objective,
-            multiplier=float(near.result.multipliers.sum()),
-            residual=near.result.certificate.residual,
-            status=near.result.status.name,
-            holds=near.kept,
+            objective=fit.objective,
+            multiplier=float(fit.prices.sum()),
+            residual=fit.result.certificate.residual,
+            status=fit.result.status.name,
+            holds=fit.kept,
             coef=coef,
             intercept=float(intercept),
             seconds=time.perf_counter() - started,
@@ -184,6 +186,21 @@ def _path(
         if progress:
             print(f"split {number}: {point}", flush=True)
     return points
+
+
+def _ahead(fits: list[tuple[float, Kept]], bound: float) -> Kept | None:
+    """Return the last fit, moved on along the line through the last two: where to look next."""
+    if not fits:
+        return None
+    (before, old), (last, fit) = fits[0], fits[-1]
+    if not (old.certified and fit.certified) or before == last:
+        return fit
+    t = min(1.0, (bound - last) / (last - before))
+    x = fit.result.x + t * (fit.result.x - old.result.x)
+    ours, theirs = fit.result.multipliers, old.result.multipliers
+    lam = np.maximum(ours + t * (ours - theirs), 0.0) if ours.shape == theirs.shape else ours
+    certificate = replace(fit.result.certificate, x=x, multipliers=lam)
+    return replace(fit, result=replace(fit.result, x=x, certificate=certificate))
 
 
 def _held_out(
