@@ -35,7 +35,7 @@ def test_one_jump_solves_a_quadratic_program(seed):
     )
     start = rng.normal(size=6)
     at = pair_at(problem, problem.at(start), np.full(3, 1e-9))  # all are candidates
-    landed = jump(problem, at, 1e3, inverse(P[0].copy()), 1e-12)
+    landed = jump(problem, at, 1e3, inverse(P[0].copy()), 1e-12, 1e-12)
     np.testing.assert_allclose(landed.x, x.value, atol=1e-6)
     np.testing.assert_allclose(landed.lam, [float(b.dual_value) for b in bounds], atol=1e-5)
     assert landed.residual < 1e-8
@@ -46,7 +46,7 @@ def test_inexact_preconditioners_still_meet_the_linearised_constraints():
     rng = np.random.default_rng(1)
     problem = quadratic(rng)
     at = pair_at(problem, problem.at(rng.normal(size=6)), np.zeros(3))
-    landed = jump(problem, at, 1e3, lambda v: v / 5.0, 0.3)
+    landed = jump(problem, at, 1e3, lambda v: v / 5.0, 0.3, 0.3)
     active = landed.lam > 0
     assert active.any()
     np.testing.assert_allclose(problem.at(landed.x).constraints[active], 0.0, atol=1e-9)
@@ -147,6 +147,6 @@ def test_a_jump_is_a_step_of_the_method():
     new = solver.step(problem, state, 0, rng)
     point = problem.at(state.pair.x)
     factor = inverse(point.curvature(np.concatenate(([1.0], state.pair.lam))))
-    landed = jump(problem, state.pair, state.b, factor, 1.0, 0.3 * solver.tol)
+    landed = jump(problem, state.pair, state.b, factor, 1.0, 1.0, 0.3 * solver.tol)
     np.testing.assert_array_equal(new.pair.x, landed.x)
     assert new.pair.residual < state.pair.residual

@@ -12,6 +12,7 @@ from equipoise.terms import (
     Sigmoid,
     StackedTerms,
     TruncatedLogistic,
+    pattern_terms,
 )
 
 N = 40
@@ -51,6 +52,11 @@ def callable_terms(n=N, seed=2, function=spread):
     return CallableTerms(function, rng.integers(0, 2, n), rng.choice(["a", "b"], n))
 
 
+def fixed_predictions(n=N, seed=3):
+    positive = np.random.default_rng(seed).random(n) < 0.5
+    return pattern_terms(rate_terms(squares=True), positive, 0.1, beside=[1])
+
+
 EXAMPLES = {
     "rates": (rate_terms, (N,)),
     "truncated": (lambda: rate_terms(loss=TruncatedLogistic()), (N,)),
@@ -58,5 +64,6 @@ EXAMPLES = {
     "classes": (class_terms, (N, 4)),
     "sharp classes": (lambda: class_terms().with_(sharpness=2.0), (N, 4)),
     "callable": (callable_terms, (N,)),
+    "pattern": (fixed_predictions, (N,)),
     "stacked": (lambda: StackedTerms([rate_terms(squares=True), callable_terms()]), (N,)),
 }

@@ -59,7 +59,8 @@ class Sample:
             if objective_weight is None
             else _weights("objective_weight", objective_weight, self.n)
         )
-        self.groups = None if features is None else Groups(features, self.n)
+        known = features is None or isinstance(features, Groups)
+        self.groups = features if known else Groups(features, self.n)
         self.best_loss = (
             None if best_loss is None else _check.non_negative(owner, "best_loss", best_loss)
         )

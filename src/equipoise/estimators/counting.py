@@ -14,6 +14,7 @@ from equipoise.run import Result
 from equipoise.status import Status
 
 COUNTED = 1e-12  # what rounding may add to a counted rate
+FEW = 1000  # thresholds that are all tried
 MOVED = (
     "The bounds hold on the counted rates, after the threshold was moved. The certificate says how far "
     "the model is from optimal."
@@ -39,6 +40,8 @@ class Kept:
     allowed : ndarray of shape (m,)
         How far above 0 a true value still holds: rounding for counted rates, the solver's
         tolerance for losses and callables, which are not counted.
+    prices : ndarray of shape (m,)
+        The multipliers of the bounds; NaN where the problem solved last has other constraints.
     rounds : int
         How many problems were solved.
     """
@@ -49,6 +52,7 @@ class Kept:
     true: np.ndarray
     smooth: np.ndarray
     allowed: np.ndarray
+    prices: np.ndarray
     rounds: int = 1
 
     @property
@@ -70,6 +74,11 @@ class Kept:
     def certified(self) -> bool:
         """Whether every bound holds, and the point is optimal for the problem solved last."""
         return self.kept and self.result.success and self.result.status is Status.CONVERGED
+
+    def rank(self) -> tuple[bool, bool, float]:
+        """Return a key for sorting: kept bounds first, then a certified point, then the objective."""
+        value = self.objective if self.kept else self.violation
+        return not self.kept, not self.certified, value
 
 
 def reachable(rounding: float) -> float:
@@ -113,7 +122,11 @@ def measure(
     """Count what became of the bounds of `problem` at a result, of `solved` if of another problem."""
     values = problem.at(result.x).values
     true = problem.terms.hard(prediction_scores(problem.model, result.x))[1:]
-    return Kept(result, solved or problem, float(values[0]), true, values[1:], allowed, rounds)
+    solved = solved or problem
+    prices = np.full(true.size, np.nan)
+    if solved.names == problem.names:
+        prices = result.multipliers
+    return Kept(result, solved, float(values[0]), true, values[1:], allowed, prices, rounds)
 
 
 def gap_at(problem: LearningProblem, x: np.ndarray) -> np.ndarray:
@@ -126,30 +139,33 @@ def gap_at(problem: LearningProblem, x: np.ndarray) -> np.ndarray:
 def move_threshold(problem: LearningProblem, fit: Kept) -> Kept | None:
     """Return the model of least objective that meets the bounds by another intercept, if any.
 
-    The threshold is put between the scores of two rows: next to the present one, then farther and
-    farther away, in steps that grow by a tenth. Some rows are left on either side: a classifier
-    that says the same of everyone meets many bounds, and is of no use.
+    The threshold is put between the scores of two rows: everywhere if the rows are few, else next to
+    the present one, then farther and farther away, in steps that grow by a tenth. Some rows are left on
+    either side: a classifier that says the same of everyone meets many bounds, and is of no use.
     """
     if problem.model.penalised[-1] != 0:  # no intercept
         return None
     x = fit.result.x
-    scores = np.sort(prediction_scores(problem.model, x), kind="stable")
-    edges = (scores[1:] + scores[:-1]) / 2
-    here = int(np.searchsorted(edges, 0.0))
-    steps = np.unique(np.ceil(1.1 ** np.arange(0, 1 + np.log(len(edges)) / np.log(1.1))))
+    scores = prediction_scores(problem.model, x)
+    ordered = np.sort(scores, kind="stable")
+    edges = (ordered[1:] + ordered[:-1]) / 2
+    if edges.size > FEW:
+        steps = np.ceil(1.1 ** np.arange(1 + np.log(edges.size) / np.log(1.1))).astype(int)
+        places = int(np.searchsorted(edges, 0.0)) + np.concatenate((-steps, [0], steps))
+        edges = edges[np.unique(places[(places >= 0) & (places < edges.size)])]
     found = None
-    for step in np.concatenate((-steps, steps)).astype(int):
-        if not 0 <= here + step < len(edges):
+    for edge in edges:
+        if (problem.terms.hard(scores - edge)[1:] > fit.allowed).any():
             continue
         moved = x.copy()
-        moved[-1] -= edges[here + step]
+        moved[-1] -= edge
         trial = measure(problem, replace(fit.result, x=moved), fit.allowed)
         if trial.kept and (found is None or trial.objective < found.objective):
             found = trial
     if found is None:
         return None
     moved = found.result.x
-    shifted = problem.with_terms(problem.terms.with_(shift=gap_at(problem, moved)))
+    shifted = problem.shifted(gap_at(problem, moved))
     result = replace(
         found.result,
         certificate=certify(shifted, moved),

@@ -19,7 +19,7 @@ class FrontierPoint:
     split : which random training part; 0 where there is one only.
     value : the largest counted value of the bounded rates, on the training rows.
     accuracy, objective : on the training rows.
-    multiplier : minus the slope of the objective in the bound: what loosening it buys.
+    multiplier : minus the slope of the objective in the bound: what loosening it buys; NaN if unknown.
     residual, status : of the certificate.
     holds : whether the bound holds on the counted training rates.
     coef, intercept : the model.

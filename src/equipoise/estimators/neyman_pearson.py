@@ -71,6 +71,8 @@ class NeymanPearsonClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
     True
     """
 
+    _margin = 0.1
+
     _parameter_constraints: dict = {  # noqa: RUF012
         "bounds": [Interval(Real, 0, None, closed="left"), dict],
         "radius": [Interval(Real, 0, None, closed="neither"), None],

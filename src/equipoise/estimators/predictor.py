@@ -31,6 +31,7 @@ class LinearPredictor:
     tol: float
     max_steps: int
     random_state: Any
+    _margin = 1.0  # the share of `tol` that the solver aims for
 
     def _check_solver(self) -> None:
         if isinstance(self.solver, str):
@@ -46,8 +47,7 @@ class LinearPredictor:
     ) -> Result:
         """Solve a problem; `near` is the result of a similar one, whose multipliers help."""
         tol = max(self.tol, reachable(problem.facts.rounding), ROUGH if rough else 0.0)
-        aim = tol if rough else 0.1 * tol
-        solver = choose(problem, aim) if self.solver == "auto" else self.solver
+        solver = choose(problem, self._margin * tol) if self.solver == "auto" else self.solver
         if near is not None and near.success and isinstance(solver, AugmentedNewton):
             solver = replace(solver, multipliers=near.multipliers)
         seed = self.random_state or 0

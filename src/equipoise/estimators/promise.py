@@ -8,21 +8,20 @@ used where the plain ones do not settle.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
-from equipoise.estimators.counting import Kept, gap_at, measure, move_threshold
+from equipoise.estimators.counting import Kept, gap_at, measure
+from equipoise.estimators.repair import Run, repaired
 from equipoise.problems.learning import LearningProblem
 from equipoise.run import Result
-from equipoise.status import Status
 
 SHARPNESS = (1.0, 3.0, 6.0, 12.0)
 ROUNDS = 5  # of shifting, at each sharpness
 CLOSE = 2e-3  # a bound met with less than this to spare is used up
-
-Run = Callable[[LearningProblem, np.ndarray, Result | None, bool], Result]
+LITTLE = 0.02  # what using up the other bounds may gain where one is, relative to the objective
+NEGLIGIBLE = 0.003  # what using up bounds may gain anyway
 
 
 def keep(
@@ -36,13 +35,11 @@ def keep(
     """Fit so that the bounds hold on counted rates, at little loss.
 
     1. solve the smooth problem roughly; go to 4 if the bounds hold by counting and are used up
-    2. for each sharpness, a few times: shift <- counted - smooth at the current model (damped);
-       solve roughly again, from the current model; go to 4 if the bounds hold and are used up
+    2. for each sharpness, a few times: shift <- counted - smooth at the current model, by the secant
+       rule; solve roughly again, from the current model; go to 4 if the bounds hold and are used up
     3. of all models whose counted rates meet the bounds, take the one with the least objective
     4. solve its problem to the end; stop if the bounds still hold by counting
-    5. if there is no such model: move the threshold of the models that came closest until the
-       bounds hold, and solve once more from there
-    6. if that fails too, return the model with the least violation
+    5. if there is no such model: repair the predictions of those tried, or give a verdict
 
     Parameters
     ----------
@@ -54,12 +51,13 @@ def keep(
     allowed : array of shape (m,)
         See `Kept`.
     near : Result, optional
-        Of nearly the same problem, at `x0`: line 1 then already shifts by what is known there.
+        Of nearly the same problem, at `x0`: line 1 then already shifts by what is known there, and
+        solves to the end.
     """
     first = problem
     if near is not None:
         shift = gap_at(problem, x0) + 0.5 * CLOSE
-        first = problem.with_terms(problem.terms.with_(shift=shift))
+        first = problem.shifted(shift)
     tried: list[Kept] = []
 
     def solved(shifted: LearningProblem, x: np.ndarray, last: Result | None, rough: bool) -> Kept:
@@ -70,49 +68,63 @@ def keep(
         """Whether the fit still keeps its bounds when solved to the end (line 4)."""
         return fit.kept and solved(fit.problem, fit.result.x, fit.result, False).certified
 
-    fit = solved(first, x0, near, True)  # 1
-    if _settled(fit) and finished(fit):
+    known = near if near is not None and near.multipliers.size == problem.n_constraints else None
+    fit = solved(first, x0, known, near is None)  # 1
+    if _settled(fit) and (near is not None or finished(fit)):
         return replace(tried[-1], rounds=len(tried))
     for sharpness in SHARPNESS:  # 2
-        sharp = problem.with_terms(problem.terms.with_(sharpness=sharpness))
-        last, shift = min(tried, key=_rank).result, np.zeros(0)
+        sharp = problem
+        if sharpness > 1.0:
+            sharp = problem.with_terms(problem.terms.with_(sharpness=sharpness))
+        fit = min(tried, key=Kept.rank)
+        last, search = fit.result, Secant(_aim(problem, sharp, fit))
         for attempt in range(ROUNDS):
-            gap = gap_at(sharp, last.x) + 0.5 * CLOSE  # aim between used up and broken
-            shift = 0.5 * (shift + gap) if attempt else gap
+            shift = search.shift
             if attempt == ROUNDS - 1 and not any(fit.kept for fit in tried):
                 shift = shift + 1.5 * tried[-1].violation  # rather too tight than broken
-            shifted = sharp.with_terms(sharp.terms.with_(shift=shift))
-            fit = solved(shifted, last.x, last, True)
+            fit = solved(sharp.shifted(shift), last.x, last, True)
             if _settled(fit) and finished(fit):
                 return replace(tried[-1], rounds=len(tried))
-            if fit.result.status is Status.INFEASIBLE:
+            last = tried[-1].result
+            if not last.success:
                 break
-            last = fit.result
-        if finished(min(tried, key=_rank)):  # 3
+            search.see(_aim(problem, sharp, tried[-1]))
+        if finished(min(tried, key=Kept.rank)):  # 3
             return replace(tried[-1], rounds=len(tried))
-    tried += _repaired(problem, tried, run, allowed)  # 5
-    return replace(min(tried, key=_rank), rounds=len(tried))  # 6
+    return repaired(problem, tried, run, allowed)  # 5
 
 
-def _repaired(
-    problem: LearningProblem, tried: list[Kept], run: Run, allowed: np.ndarray
-) -> list[Kept]:
-    """Return models that meet the bounds by a moved threshold, and what a solver makes of the best."""
-    closest = sorted((fit for fit in tried if not fit.kept), key=_rank)[:3]
-    moved = [fit for near in closest if (fit := move_threshold(problem, near)) is not None]
-    if not moved:
-        return []
-    best = min(moved, key=_rank)
-    again = measure(problem, run(best.problem, best.result.x, None, False), allowed, best.problem)
-    return [*moved, again]
+def _aim(problem: LearningProblem, sharp: LearningProblem, fit: Kept) -> np.ndarray:
+    """Counted minus smooth constraint values, and a little: between used up and broken."""
+    gap = fit.true - fit.smooth if sharp is problem else gap_at(sharp, fit.result.x)
+    return gap + 0.5 * CLOSE
+
+
+class Secant:
+    """Looks for the shift that is the gap of the model trained with it, constraint by constraint.
+
+    Each shift moves by what is missing, over how much less was missing for the last move: at first
+    1, at least 1/2 and at most 4, for gaps that jump with the shift.
+    """
+
+    def __init__(self, shift: np.ndarray) -> None:
+        self.shift, self.slope = shift, np.ones(shift.size)
+        self.move = self.missing = np.zeros(shift.size)
+
+    def see(self, gap: np.ndarray) -> None:
+        """Take the gap of the model trained with the shift, and choose the next."""
+        missing = gap - self.shift
+        moved = np.abs(self.move) > 1e-4
+        fell = np.divide(self.missing - missing, self.move, out=self.slope.copy(), where=moved)
+        self.slope = np.clip(fell, 0.5, 4.0)
+        self.move, self.missing = missing / self.slope, missing
+        self.shift = self.shift + self.move
 
 
 def _settled(fit: Kept) -> bool:
     """Whether the bounds hold by counting, and loosening the smooth ones would gain little."""
-    binding = fit.result.multipliers > 1e-9
-    return fit.certified and bool(not binding.any() or fit.true[binding].max() >= -CLOSE)
-
-
-def _rank(fit: Kept) -> tuple[bool, bool, float]:
-    """Kept bounds first, then a certified point, then the objective."""
-    return not fit.kept, not fit.certified, fit.objective if fit.kept else fit.violation
+    if not fit.certified:
+        return False
+    gain = float(fit.prices @ np.maximum(-fit.true, 0.0)) / max(abs(fit.objective), 1e-300)
+    used_up = bool(fit.true[fit.prices > 1e-9].max(initial=-np.inf) >= -CLOSE)
+    return gain <= (LITTLE if used_up else NEGLIGIBLE)

@@ -23,7 +23,8 @@ class ConstraintLine:
     true : what counting predictions on the training data says.
     unconstrained : the same for the model without constraints.
     holds : whether the true value meets the bound.
-    multiplier : the price: loosening the bound by 0.01 buys about ``0.01 * multiplier`` of objective.
+    multiplier : the price: loosening the bound by 0.01 buys about ``0.01 * multiplier`` of objective;
+        NaN if the model is the best one with its predictions, which bounds have no part in.
     """
 
     name: str
@@ -38,6 +39,8 @@ class ConstraintLine:
     @property
     def price(self) -> str:
         """The multiplier in words."""
+        if math.isnan(self.multiplier):
+            return "unknown" if self.holds else "not met"
         if self.multiplier <= 1e-9:
             return "free" if self.holds else "not met"
         return f"0.01 looser buys about {0.01 * self.multiplier:.2g} of objective"
@@ -141,7 +144,7 @@ def make_report(
             true=row.measured(fit.true[i]),
             unconstrained=row.measured(plain.true[i]),
             holds=bool(fit.holds[i]),
-            multiplier=float(fit.result.multipliers[i]) * row.factor,
+            multiplier=float(fit.prices[i]) * row.factor,
         )
         for i, row in enumerate(binding.rows)
     )

@@ -16,6 +16,8 @@ from sklearn.model_selection import ShuffleSplit
 from sklearn.utils import _safe_indexing
 
 from equipoise import _check
+from equipoise.constraints.groups import Groups
+from equipoise.estimators.continuation import ahead, rebound
 from equipoise.estimators.counting import Kept
 from equipoise.estimators.curve import Frontier, FrontierPoint
 from equipoise.estimators.inputs import column_scales, read_rows, split_sensitive
@@ -151,16 +153,21 @@ def _path(
     scales = column_scales(owner, rows.X, rows.weight)
     model = LinearModel(rows.X, estimator.fit_intercept, *scales)
     plain, best_loss = fit_plain(estimator, model, rows)
+    groups = None if groups is None else Groups(groups, rows.y.size)  # read once for all bounds
     fits: list[tuple[float, Kept]] = []
+    binding, problem = None, None
     for bound in bounds[len(points) :]:
         started = time.perf_counter()
+        moved = rebound(binding, problem, estimator.constraints, rule(bound))
         estimator.constraints = rule(bound)
-        binding = bind_constraints(estimator, rows, groups, best_loss)
-        problem = penalised(estimator, model, binding, rows)
+        if moved is None:
+            binding = bind_constraints(estimator, rows, groups, best_loss)
+            moved = binding, penalised(estimator, model, binding, rows)
+        binding, problem = moved
         if not fits and points:  # resumed: start from the last point that was stored
             start = model.parameters(points[-1].coef, points[-1].intercept)
             plain = replace(plain, x=start)
-        fit = fit_constrained(estimator, problem, binding, plain, _ahead(fits, bound))
+        fit = fit_constrained(estimator, problem, binding, plain, ahead(fits, bound))
         fits = [*fits[-1:], (bound, fit)]
         coef, intercept = model.coefficients(fit.result.x)
         measured = [row.measured(value) for row, value in zip(binding.rows, fit.true)]
@@ -186,21 +193,6 @@ def _path(
         if progress:
             print(f"split {number}: {point}", flush=True)
     return points
-
-
-def _ahead(fits: list[tuple[float, Kept]], bound: float) -> Kept | None:
-    """Return the last fit, moved on along the line through the last two: where to look next."""
-    if not fits:
-        return None
-    (before, old), (last, fit) = fits[0], fits[-1]
-    if not (old.certified and fit.certified) or before == last:
-        return fit
-    t = min(1.0, (bound - last) / (last - before))
-    x = fit.result.x + t * (fit.result.x - old.result.x)
-    ours, theirs = fit.result.multipliers, old.result.multipliers
-    lam = np.maximum(ours + t * (ours - theirs), 0.0) if ours.shape == theirs.shape else ours
-    certificate = replace(fit.result.certificate, x=x, multipliers=lam)
-    return replace(fit, result=replace(fit.result, x=x, certificate=certificate))
 
 
 def _held_out(

@@ -26,7 +26,7 @@ def bind_and_compare(
     # bound before the work, so that errors come early
     binding = None if budget else bind_constraints(estimator, rows, groups, None)
     compared = binding is None or bool(binding.rows) or estimator.objective is not None
-    plain, loss = fit_plain(estimator, model, rows, rough=compared)
+    plain, loss = fit_plain(estimator, model, rows, rough=compared and not budget)
     return binding or bind_constraints(estimator, rows, groups, loss), plain
 
 

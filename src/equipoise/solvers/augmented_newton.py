@@ -18,6 +18,7 @@ from equipoise.status import Status
 
 TRIES = 8  # slow jumps in a row, and steps without jumps after them
 FORCING = 0.3  # the residual CG reaches, relative to its start; less near a solution
+ROUGH = {1: 0.2, 2: 0.05}  # the same where constraints bend the step; F a diagonal, a matrix
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ class AugmentedNewton(Solver[State]):
         pair = pair_at(problem, problem.at(x0), lam)
         g = norm(problem.domain.tangent(x0, -pair.gradient))
         b = self.penalty or _first_penalty(problem, problem.at(x0), g)
-        return State(pair, lam, b, 0.1 * max(g, 1e-3))
+        return State(pair, lam, b, 0.1 * max(g, 1e-3), enough=self.multipliers is None)
 
     def step(self, problem: Problem, state: State, t: int, rng: np.random.Generator) -> State:
         """Return the state after step `t`."""
@@ -117,7 +118,8 @@ class AugmentedNewton(Solver[State]):
             if state.slow % (2 * TRIES) < TRIES:
                 enough = state.enough and estimate.ndim == 2
                 forcing = 1.0 if enough else min(FORCING, at.residual**0.5)
-                landed = jump(problem, at, state.b, solve, forcing, 0.3 * self.tol)  # 1
+                rough = 1.0 if enough else ROUGH[estimate.ndim]
+                landed = jump(problem, at, state.b, solve, forcing, rough, 0.3 * self.tol)  # 1
                 if landed is not None:
                     return _landed(state, landed)
                 state = replace(state, enough=False, slow=state.slow if enough else TRIES)

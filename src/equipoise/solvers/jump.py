@@ -14,7 +14,6 @@ from equipoise.solvers.curvature import hessian
 from equipoise.solvers.newton_cg import Direction, Map, conjugate_gradients
 
 FAR = 100.0  # how far a jump may lead, relative to the point
-ROUGH = 0.2  # the residual CG reaches, relative to its start, where constraints bend the step
 WORSE = 10.0  # how much the residual may grow, where the merit falls
 MANY = 32  # constraints that may be active, beyond which no jump is tried
 
@@ -40,7 +39,13 @@ def pair_at(problem: Problem, point: Point, lam: np.ndarray) -> Pair:
 
 
 def jump(
-    problem: Problem, at: Pair, b: float, solve: Map, accuracy: float, floor: float = 0.0
+    problem: Problem,
+    at: Pair,
+    b: float,
+    solve: Map,
+    accuracy: float,
+    rough: float = 1.0,
+    floor: float = 0.0,
 ) -> Pair | None:
     """Return where sequential quadratic programming leads; None if it does not lower its merit.
 
@@ -64,6 +69,8 @@ def jump(
         ``v -> F^-1 v``.
     accuracy : float
         The residual of line 1, relative to its start; with 1, F is taken for H.
+    rough : float
+        The same for line 2.
     floor : float
         A residual of line 1 that is small enough whatever its start.
     """
@@ -89,7 +96,6 @@ def jump(
     if candidates.size:  # 2
         f, old = point.constraints[candidates], lam[candidates]
         J = np.array([point.gradient(1 + int(i)) for i in candidates])
-        rough = 1.0 if accuracy >= 1.0 else ROUGH
         Z = np.array([solved(piece(row), rough).d for row in J]).T
         mu[candidates] = new = _dual(J @ Z, f + J @ (d + Z @ old))
         d = d - Z @ (new - old)  # 3

@@ -4,6 +4,7 @@ from equipoise.terms.callable import CallableTerms
 from equipoise.terms.channel import Channel
 from equipoise.terms.class_loss import ClassLossTerms
 from equipoise.terms.losses import LOSSES, Hinge, Logistic, Squared, TruncatedLogistic
+from equipoise.terms.pattern import Identity, flip_effects, pattern_terms
 from equipoise.terms.pointwise import Pointwise
 from equipoise.terms.rates import RateTerms
 from equipoise.terms.row_weights import RowWeights
@@ -21,11 +22,14 @@ __all__ = [
     "Squared",
     "Sigmoid",
     "PairLoss",
+    "Identity",
     "LOSSES",
     "Terms",
     "TermsPoint",
     "TermsBounds",
     "RateTerms",
+    "pattern_terms",
+    "flip_effects",
     "Channel",
     "RowWeights",
     "ClassLossTerms",

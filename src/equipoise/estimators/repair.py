@@ -1,0 +1,169 @@
+"""Repair: from models that break a bound to predictions that meet all, and the best model of these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import Bounds, LinearConstraint, linprog, milp
+
+from equipoise.estimators.counting import COUNTED, Kept, measure, move_threshold, prediction_scores
+from equipoise.problems.learning import LearningProblem
+from equipoise.run import Result
+from equipoise.sets import L2Ball
+from equipoise.status import Status
+from equipoise.terms import RateTerms, flip_effects, pattern_terms
+
+RADIUS = 50.0  # of the ball in which the violation is minimised: sigmoids there are nearly steps
+MODELS = 8  # repaired predictions that are looked at
+NEAREST = 300  # rows whose predictions may be turned over
+MOST = 2_000_000  # numbers in the features, beyond which predictions are not fixed row by row
+MARGIN = 1e-3  # how far from 0 the scores of fixed predictions stay
+FIXED = (
+    "Converged: of all models with the same predictions (and every score at least {margin:g} from 0) "
+    "the one returned {claim}. All bounds hold on the counted rates."
+)
+ROUGHLY = (
+    "The bounds hold on the counted rates. The certificate says how far the model is from optimal."
+)
+SMOOTH_ONLY = (
+    "The bounds can be met on smooth rates, but no model was found that meets them on counted ones; "
+    "the one returned comes closest."
+)
+
+Run = Callable[[LearningProblem, np.ndarray, Result | None, bool], Result]
+
+
+def repaired(problem: LearningProblem, tried: list[Kept], run: Run, allowed: np.ndarray) -> Kept:
+    """Return a model that keeps the bounds where those tried do not, or else a verdict.
+
+    1. minimise the violation of the smooth bounds in a large ball, from the closest model
+    2. for this model and those tried, the least objective first: turn over the predictions that
+       are the cheapest to turn (by |score|), so that all bounds hold by counting
+    3. if a linear model makes such predictions: solve for the one of least objective that does; of
+       all these, return the best
+    4. if there is none: move the thresholds of the closest models, and do 2 and 3 for them
+    5. if that fails too: the model of line 1 with its verdict, if it breaks a smooth bound; else the
+       closest one
+    """
+    closest = sorted(tried, key=Kept.rank)
+    least = _least_violation(problem, closest[0], run, allowed)  # 1
+    solved = _fixed(problem, sorted([least, *tried], key=lambda fit: fit.objective), run)  # 2, 3
+    kept = [_judged(fit, least.result.tol) for fit in (*tried, *solved) if fit.kept]
+    if not any(fit.certified for fit in kept):  # 4
+        moved = [move_threshold(problem, fit) for fit in (least, *closest[:MODELS])]
+        kept += [fit for fit in moved if fit is not None]
+        again = _fixed(problem, kept, run)
+        solved, kept = solved + again, kept + [fit for fit in again if fit.kept]
+    fit = min(kept, key=Kept.rank) if kept else _verdict(closest[0], least)  # 5
+    return replace(fit, rounds=len(tried) + 1 + len(solved))
+
+
+def _verdict(closest: Kept, least: Kept) -> Kept:
+    """Return the model that breaks the bounds least, with what is known of them."""
+    if not least.result.success:
+        return least
+    result = replace(closest.result, status=Status.STALLED, message=SMOOTH_ONLY, near=None)
+    return replace(closest, result=replace(result, blocking={}))
+
+
+def _judged(fit: Kept, tol: float) -> Kept:
+    """Return the fit without the claim that it is optimal, if it was solved only roughly."""
+    if fit.result.tol <= tol:
+        return fit
+    return replace(fit, result=replace(fit.result, status=Status.FEASIBLE, message=ROUGHLY))
+
+
+def _least_violation(problem: LearningProblem, fit: Kept, run: Run, allowed: np.ndarray) -> Kept:
+    """Solve in a ball: there penalties outgrow the objective before the weights do."""
+    domain = problem.domain if np.isfinite(problem.domain.diameter) else L2Ball(RADIUS)
+    ball = LearningProblem(problem.model, problem.terms, domain=domain, l2=problem.l2)
+    return measure(problem, run(ball, domain.project(fit.result.x), None, False), allowed, ball)
+
+
+def _fixed(problem: LearningProblem, models: Sequence[Kept], run: Run) -> list[Kept]:
+    """Return the best models with the repaired predictions of `models`."""
+    small = problem.model.n_rows * problem.dim <= MOST
+    counted = any((fit.allowed <= COUNTED).any() for fit in models)
+    if not (small and counted and problem.facts.smooth and isinstance(problem.terms, RateTerms)):
+        return []
+    rows = _rows(problem)
+    seen: set[bytes] = set()
+    patterns: dict[bytes, Kept | None] = {}
+    for fit in models:
+        scores = prediction_scores(problem.model, fit.result.x)
+        if (scores > 0).tobytes() in seen or len(patterns) == MODELS:
+            continue
+        seen.add((scores > 0).tobytes())
+        positive = _turned(problem.terms, scores, fit)
+        # a classifier that says the same of everyone meets many bounds, and is of no use
+        if positive is None or positive.all() or not positive.any():
+            continue
+        if (key := positive.tobytes()) not in patterns:
+            possible = _exists(rows, positive)
+            patterns[key] = _best_with(problem, positive, fit, run) if possible else None
+    return [fit for fit in patterns.values() if fit is not None]
+
+
+def _rows(problem: LearningProblem) -> np.ndarray:
+    """Return the matrix that makes scores of parameters."""
+    units = (np.eye(1, problem.dim, j)[0] for j in range(problem.dim))
+    return np.column_stack([problem.model.push(unit) for unit in units])
+
+
+def _turned(terms: RateTerms, scores: np.ndarray, fit: Kept) -> np.ndarray | None:
+    """Return the nearest predictions that meet the bounds: a small integer program.
+
+    Rows that count alike form a cell. Only the number turned over in each cell is an integer; the
+    cheapest rows of a cell are turned first by themselves.
+    """
+    positive, counted = scores > 0, fit.allowed <= COUNTED
+    nearest = np.argsort(np.abs(scores), kind="stable")[:NEAREST]
+    effects = flip_effects(terms, positive)[counted][:, nearest].toarray()
+    effects, room = _scaled(effects, -fit.true[counted])
+    cells, cell = np.unique(effects.round(12), axis=1, return_inverse=True)
+    n, k = nearest.size, cells.shape[1]
+    members = sparse.csr_array((np.ones(n), (cell.ravel(), np.arange(n))), shape=(k, n))
+    cost = np.abs(scores[nearest])
+    answer = milp(
+        np.concatenate((cost / cost.mean() + 1e-3, np.zeros(k))),
+        integrality=np.repeat([0, 1], (n, k)),
+        bounds=Bounds(0.0, np.concatenate((np.ones(n), np.full(k, np.inf)))),
+        constraints=[
+            LinearConstraint(sparse.hstack((members, -sparse.eye_array(k))), 0.0, 0.0),
+            LinearConstraint(np.hstack((np.zeros((len(room), n)), cells)), ub=room),
+        ],
+        options={"node_limit": 1000, "mip_rel_gap": 1e-3},
+    )
+    if answer.x is None:
+        return None
+    positive[nearest] ^= answer.x[:n] > 0.5
+    return positive
+
+
+def _scaled(effects: np.ndarray, room: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return effects of size 1: the tolerances of an integer program are absolute."""
+    scale = np.maximum(np.abs(effects).max(axis=1, initial=0.0), 1e-12)
+    return effects / scale[:, None], room / scale
+
+
+def _exists(rows: np.ndarray, positive: np.ndarray) -> bool:
+    """Return whether some linear model makes these predictions: a linear program."""
+    signed = np.where(positive, -1.0, 1.0)[:, None] * rows
+    answer = linprog(np.zeros(rows.shape[1]), signed, -np.ones(len(rows)), bounds=(None, None))
+    return answer.status == 0
+
+
+def _best_with(problem: LearningProblem, positive: np.ndarray, fit: Kept, run: Run) -> Kept:
+    """Return the model of least objective among those with these predictions."""
+    beside = np.flatnonzero(fit.allowed > COUNTED).tolist()
+    terms = pattern_terms(problem.terms, positive, MARGIN, beside)  # type: ignore[arg-type]
+    fixed = LearningProblem(problem.model, terms, domain=problem.domain, l2=problem.l2)
+    result = run(fixed, fit.result.x, None, False)
+    if result.status is Status.CONVERGED:
+        convex = fixed.facts.convex is True
+        claim = "has the least objective" if convex else "meets the optimality conditions"
+        result = replace(result, message=FIXED.format(margin=MARGIN, claim=claim))
+    return measure(problem, result, fit.allowed, fixed)
