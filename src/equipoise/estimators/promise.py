@@ -52,7 +52,7 @@ def keep(
         See `Kept`.
     near : Result, optional
         Of nearly the same problem, at `x0`: line 1 then already shifts by what is known there, and
-        solves to the end.
+        nothing is solved roughly.
     """
     first = problem
     if near is not None:
@@ -64,13 +64,17 @@ def keep(
         tried.append(measure(problem, run(shifted, x, last, rough), allowed, shifted))
         return tried[-1]
 
+    rough = near is None
+
     def finished(fit: Kept) -> bool:
         """Whether the fit still keeps its bounds when solved to the end (line 4)."""
+        if not rough and fit is tried[-1]:
+            return fit.certified
         return fit.kept and solved(fit.problem, fit.result.x, fit.result, False).certified
 
     known = near if near is not None and near.multipliers.size == problem.n_constraints else None
-    fit = solved(first, x0, known, near is None)  # 1
-    if _settled(fit) and (near is not None or finished(fit)):
+    fit = solved(first, x0, known, rough)  # 1
+    if _settled(fit) and finished(fit):
         return replace(tried[-1], rounds=len(tried))
     for sharpness in SHARPNESS:  # 2
         sharp = problem
@@ -82,7 +86,7 @@ def keep(
             shift = search.shift
             if attempt == ROUNDS - 1 and not any(fit.kept for fit in tried):
                 shift = shift + 1.5 * tried[-1].violation  # rather too tight than broken
-            fit = solved(sharp.shifted(shift), last.x, last, True)
+            fit = solved(sharp.shifted(shift), last.x, last, rough)
             if _settled(fit) and finished(fit):
                 return replace(tried[-1], rounds=len(tried))
             last = tried[-1].result

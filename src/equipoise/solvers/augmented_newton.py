@@ -69,7 +69,8 @@ class AugmentedNewton(Solver[State]):
         The KKT residual at which the method stops by itself.
     penalty : float, optional
         The first b; by default such that the violation at the start counts beside the objective,
-        between 10 and 1e4; less for constraints much steeper than the objective.
+        between 10 and 1e4; less for constraints much steeper than the objective; 10 where multipliers
+        are given.
     growth : float
         Factor of the penalty.
     multipliers : array of shape (m,), optional
@@ -105,8 +106,9 @@ class AugmentedNewton(Solver[State]):
             lam = _check.vector("AugmentedNewton", "multipliers", self.multipliers, lam.size)
         pair = pair_at(problem, problem.at(x0), lam)
         g = norm(problem.domain.tangent(x0, -pair.gradient))
-        b = self.penalty or _first_penalty(problem, problem.at(x0), g)
-        return State(pair, lam, b, 0.1 * max(g, 1e-3), enough=self.multipliers is None)
+        known = self.multipliers is not None
+        b = self.penalty or (10.0 if known else _first_penalty(problem, problem.at(x0), g))
+        return State(pair, lam, b, 0.1 * max(g, 1e-3), enough=not known)
 
     def step(self, problem: Problem, state: State, t: int, rng: np.random.Generator) -> State:
         """Return the state after step `t`."""
