@@ -40,6 +40,7 @@ def learning_problem(X, y, groups, constraint):
 
 def equipoise(problem, watch):
     """`solve` with all defaults and the solver `choose` picks; its examinations are on the clock."""
+    forget(problem)
     result = solve(
         problem,
         choose(problem, TOL),
@@ -50,6 +51,12 @@ def equipoise(problem, watch):
     )
     watch.see(result.x)
     return f"{result.nfev} values, {result.njev} gradients, {result.nhev} products"
+
+
+def forget(problem):
+    """Drop the sketch of the rows that an earlier run has made: every run pays for its own."""
+    problem.model.__dict__.pop("sketch", None)
+    problem.__dict__.pop("_sketched", None)
 
 
 def entrants(quick):

@@ -13,6 +13,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from equipoise.constraints import Binding, bind
 
 FLOATS = (np.float64, np.float32)
+CHUNK = 1 << 14  # rows handled at a time
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,14 @@ def column_scales(owner: str, X: Any, weight: Any) -> tuple[np.ndarray, np.ndarr
 def _present(X: Any, share: np.ndarray) -> np.ndarray:
     """Return the weighted share of the entries of every column that are not 0."""
     if sparse.issparse(X):
-        return type(X)((X.data != 0, X.indices, X.indptr), shape=X.shape).T @ share
+        present = np.zeros(X.shape[1])
+        for start in range(0, X.shape[0], CHUNK):  # so that no copy of the size of X is made
+            rows = share[start : start + CHUNK]
+            ends = X.indptr[start : start + len(rows) + 1]
+            part = slice(ends[0], ends[-1])
+            weights = np.repeat(rows, np.diff(ends)) * (X.data[part] != 0)
+            present += np.bincount(X.indices[part], weights, minlength=present.size)
+        return present
     return np.array([share @ (column != 0) for column in X.T])
 
 

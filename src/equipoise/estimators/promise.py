@@ -37,7 +37,8 @@ def keep(
     1. solve the smooth problem roughly; go to 4 if the bounds hold by counting and are used up
     2. for each sharpness, a few times: shift <- counted - smooth at the current model, by the secant
        rule; solve roughly again, from the current model; go to 4 if the bounds hold and are used up
-    3. of all models whose counted rates meet the bounds, take the one with the least objective
+    3. of all models whose counted rates meet the bounds, take the one with the least objective; try
+       the next sharpness first if much would be gained by using up its bounds
     4. solve its problem to the end; stop if the bounds still hold by counting
     5. if there is no such model: repair the predictions of those tried, or give a verdict
 
@@ -93,8 +94,11 @@ def keep(
             if not last.success:
                 break
             search.see(_aim(problem, sharp, tried[-1]))
-        if finished(min(tried, key=Kept.rank)):  # 3
+        best = min(tried, key=Kept.rank)
+        if _gain(best) <= LITTLE and finished(best):  # 3
             return replace(tried[-1], rounds=len(tried))
+    if finished(min(tried, key=Kept.rank)):
+        return replace(tried[-1], rounds=len(tried))
     return repaired(problem, tried, run, allowed)  # 5
 
 
@@ -105,23 +109,25 @@ def _aim(problem: LearningProblem, sharp: LearningProblem, fit: Kept) -> np.ndar
 
 
 class Secant:
-    """Looks for the shift that is the gap of the model trained with it, constraint by constraint.
+    """Looks for the shift that is the gap of the model trained with it: Broyden's method.
 
-    Each shift moves by what is missing, over how much less was missing for the last move: at first
-    1, at least 1/2 and at most 4, for gaps that jump with the shift.
+    At first a shift is taken to lower by its size what is missing; every move corrects that. No shift
+    moves by more than twice the most that is missing.
     """
 
     def __init__(self, shift: np.ndarray) -> None:
-        self.shift, self.slope = shift, np.ones(shift.size)
+        self.shift, self.slopes = shift, -np.eye(shift.size)
         self.move = self.missing = np.zeros(shift.size)
 
     def see(self, gap: np.ndarray) -> None:
         """Take the gap of the model trained with the shift, and choose the next."""
-        missing = gap - self.shift
-        moved = np.abs(self.move) > 1e-4
-        fell = np.divide(self.missing - missing, self.move, out=self.slope.copy(), where=moved)
-        self.slope = np.clip(fell, 0.5, 4.0)
-        self.move, self.missing = missing / self.slope, missing
+        missing, square = gap - self.shift, float(self.move @ self.move)
+        if square > 1e-10:
+            surprise = missing - self.missing - self.slopes @ self.move
+            self.slopes = self.slopes + np.outer(surprise, self.move) / square
+        most = 2.0 * float(np.abs(missing).max(initial=0.0))
+        move = np.linalg.lstsq(self.slopes, -missing, rcond=1e-3)[0]
+        self.move, self.missing = np.clip(move, -most, most), missing
         self.shift = self.shift + self.move
 
 
@@ -129,6 +135,10 @@ def _settled(fit: Kept) -> bool:
     """Whether the bounds hold by counting, and loosening the smooth ones would gain little."""
     if not fit.certified:
         return False
-    gain = float(fit.prices @ np.maximum(-fit.true, 0.0)) / max(abs(fit.objective), 1e-300)
     used_up = bool(fit.true[fit.prices > 1e-9].max(initial=-np.inf) >= -CLOSE)
-    return gain <= (LITTLE if used_up else NEGLIGIBLE)
+    return _gain(fit) <= (LITTLE if used_up else NEGLIGIBLE)
+
+
+def _gain(fit: Kept) -> float:
+    """What using up the bounds would gain, to first order and relative to the objective."""
+    return float(fit.prices @ np.maximum(-fit.true, 0.0)) / max(abs(fit.objective), 1e-300)

@@ -120,7 +120,7 @@ class Features:
 
     def _pieces(self) -> Iterator[tuple[Any, Any]]:
         """Yield some rows of `A` at a time in float64, and their squares."""
-        rows = 16 * CHUNK if self.is_sparse else CHUNK // 4
+        rows = 4 * CHUNK if self.is_sparse else CHUNK // 4
         for start in range(0, self.shape[0], rows):
             if self.is_sparse:
                 part = self.A[start : start + rows] if self.shape[0] > rows else self.A

@@ -64,6 +64,10 @@ class Counted(Problem):
             self._evaluated = self._base.at(latest)
             self._latest = self._watched(self._evaluated, self._counter)
 
+    def forget(self) -> None:
+        """Let go of the latest evaluation: it refers back here, and its arrays are large."""
+        self._evaluated = self._latest = None
+
     def free(self, x: Array) -> Point:
         """Evaluate without counting; where the solver has just been at `x`, that is used again."""
         point = self._evaluated

@@ -95,6 +95,7 @@ class Run:
         self.watch.read()
         result = self._finish(status)
         self._save()
+        self.counted.forget()
         return result
 
     def _reason(self, max_steps: int, max_seconds: float | None) -> Status | None:
