@@ -47,16 +47,18 @@ class Sketch:
             self.index = np.flatnonzero(np.random.default_rng(0).random(n) < share)
             self._mass = 1.0 / share[self.index]
         self._model = model.rows(self.index)
-        A = self._model.features.A.astype(np.float64)
-        scale, center = self._model.features.scale, self._model.features.center
+        A, scale = self._model.features.A, self._model.features.scale
         if d > WIDE:
-            squares = sparse.csr_array(A).power(2)
+            squares = sparse.csr_array(A, dtype=np.float64).power(2)
             self._squares = squares if scale is None else squares @ sparse.diags_array(scale**-2.0)
             return
-        A = A.toarray() if sparse.issparse(A) else A
-        A = A if center is None else A - center
-        A = A if scale is None else A / scale
-        self._rows = np.column_stack((A, np.ones(len(A)))) if model.intercept else A
+        self._rows = np.ones((len(self.index), d))
+        rows = self._rows[:, : A.shape[1]]
+        rows[:] = A.toarray() if sparse.issparse(A) else A
+        if self._model.features.center is not None:
+            rows -= self._model.features.center
+        if scale is not None:
+            rows /= scale
 
     def scores(self, x: np.ndarray) -> np.ndarray:
         """Return the scores of the rows."""
