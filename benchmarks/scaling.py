@@ -70,8 +70,8 @@ def main() -> None:
     page.say(
         f"\nExponent of the time in n: {exponent(rows, seconds):.2f} over all sizes, "
         f"{exponent(rows[large], seconds[large]):.2f} from {LARGE} rows on; of the time per product "
-        f"{exponent(rows[large], each[large]):.2f}. A few MB are needed whatever the size: a dense sample of the "
-        f"rows to estimate second derivatives from; small data are smaller than that."
+        f"{exponent(rows[large], each[large]):.2f}. A few MB are needed whatever the size: a dense sample "
+        f"of the rows to estimate second derivatives from; small data are smaller than that."
     )
     page.goal("exponent of the time in n", exponent(rows, seconds), EXPONENT)
     page.goal(f"the same, from {LARGE} rows on", exponent(rows[large], seconds[large]), EXPONENT)
