@@ -10,9 +10,10 @@ import numpy as np
 from equipoise import _check
 from equipoise._array import Array, norm
 from equipoise.problem import Point, Problem
-from equipoise.solvers.curvature import inverse
+from equipoise.solvers.curvature import Learned
 from equipoise.solvers.descent import descend
-from equipoise.solvers.jump import Pair, jump, pair_at
+from equipoise.solvers.jump import jump
+from equipoise.solvers.pair import Pair, pair_at
 from equipoise.solvers.solver import DETERMINISTIC, SMOOTH, Guarantee, Solver
 from equipoise.status import Status
 
@@ -37,6 +38,7 @@ class State:
     stuck: int = 0  # updates in a row that did not lower the violation
     slow: int = 0  # steps in a row since a jump halved the least residual
     enough: bool = True  # whether an estimate of the Hessian will do for the Hessian
+    learned: Learned | None = None  # of the Hessian
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +57,8 @@ class AugmentedNewton(Solver[State]):
     5. x <- P_X(x + s d) with the first s = 1, 1/2, .. that lowers A enough
 
     H is never formed: a product costs one `hvp` and k inner products, k the active constraints. CG
-    is preconditioned with an estimate of H, where the problem has one.
+    is preconditioned with an estimate of H, where the problem has one, put right on the directions
+    that CG took last time; it is made anew where CG was slow.
 
     Output: the iterate and ``[lam + b f(x)]_+``. Stops by itself where its KKT residual is at most `tol`, or
     where rounding ends progress, or where six updates in a row did not lower the violation.
@@ -75,6 +78,8 @@ class AugmentedNewton(Solver[State]):
         Factor of the penalty.
     multipliers : array of shape (m,), optional
         Where to start, e.g. those of nearly the same problem; 0 by default.
+    learned : Learned, optional
+        What is known of the Hessian, e.g. the last state's for nearly the same problem.
     """
 
     name: ClassVar[str] = "augmented_newton"
@@ -91,6 +96,7 @@ class AugmentedNewton(Solver[State]):
     penalty: float | None = None
     growth: float = 5.0
     multipliers: np.ndarray | None = field(default=None, compare=False)
+    learned: Learned | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         _check.positive("AugmentedNewton", "tol", self.tol)
@@ -108,24 +114,28 @@ class AugmentedNewton(Solver[State]):
         g = norm(problem.domain.tangent(x0, -pair.gradient))
         known = self.multipliers is not None
         b = self.penalty or (10.0 if known else _first_penalty(problem, problem.at(x0), g))
-        return State(pair, lam, b, 0.1 * max(g, 1e-3), enough=not known)
+        accuracy = 0.1 * max(g, 1e-3)
+        return State(pair, lam, b, accuracy, enough=not known, learned=self.learned)
 
     def step(self, problem: Problem, state: State, t: int, rng: np.random.Generator) -> State:
         """Return the state after step `t`."""
-        at, solve = state.pair, None
+        at, known = state.pair, state.learned
         point = problem.at(at.x)
         if point.curvature is not None:
-            estimate = point.curvature(np.concatenate(([1.0], at.lam)))
-            solve = inverse(estimate)
+            if known is None or state.enough or not known.good:
+                known = Learned.of(point.curvature(np.concatenate(([1.0], at.lam))), known)
             if state.slow % (2 * TRIES) < TRIES:
-                enough = state.enough and estimate.ndim == 2
+                ndim = known.factor.ndim
+                enough = state.enough and ndim == 2
                 forcing = 1.0 if enough else min(FORCING, at.residual**0.5)
-                rough = 1.0 if enough else ROUGH[estimate.ndim]
-                landed = jump(problem, at, state.b, solve, forcing, rough, 0.3 * self.tol)  # 1
+                rough = 1.0 if enough else ROUGH[ndim]
+                landed, known = jump(problem, at, state.b, known, forcing, rough, self.tol)  # 1
                 if landed is not None:
-                    return _landed(state, landed)
+                    return _landed(replace(state, learned=known), landed)
                 state = replace(state, enough=False, slow=state.slow if enough else TRIES)
+            state = replace(state, learned=replace(known, good=False))
         state = replace(state, slow=state.slow + 1)
+        solve = None if known is None else known.solve
         return descend(problem, point, state, solve, self.growth, self.tol)  # 2-5
 
     def output(self, state: State) -> tuple[Array, np.ndarray]:

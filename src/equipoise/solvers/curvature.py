@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from equipoise._array import Array, dot, norm
 from equipoise.problem import Point, Problem
-from equipoise.solvers.newton_cg import Map
+from equipoise.solvers.newton_cg import Map, Seen
+
+GOOD = 2  # products of CG that show an estimate of the Hessian to be good by itself
+FEW = 5  # products of CG beyond which it is made anew
 
 
 def hessian(problem: Problem, point: Point, weights: np.ndarray) -> Map:
@@ -36,22 +41,66 @@ def raised(product: Map, rows: list[Array], b: float) -> Map:
     return sum_of
 
 
-def inverse(estimate: np.ndarray) -> Map:
-    """Return ``v -> F^-1 v`` for a positive semi-definite F, slightly raised, or for its diagonal.
+@dataclass(frozen=True)
+class Learned:
+    """What is known of a Hessian H: an estimate F, and H itself on the last directions of CG."""
 
-    Also for a matrix of columns `v`.
-    """
-    ridge = 1e-12 + 1e-10 * float(
-        estimate.mean() if estimate.ndim == 1 else estimate.diagonal().mean()
-    )
+    factor: np.ndarray  # of F: (d, d) lower triangular, or F itself if a diagonal (d,)
+    P: np.ndarray  # (d, k) directions, scaled so that P' H P is the identity
+    HP: np.ndarray  # (d, k)
+    good: bool = True  # whether it does well as a preconditioner
+
+    @staticmethod
+    def of(estimate: np.ndarray, known: Learned | None = None) -> Learned:
+        """Factor a new estimate; what is known of directions is kept."""
+        if known is not None:
+            return Learned(_factored(estimate), known.P, known.HP)
+        none = np.zeros((len(estimate), 0))
+        return Learned(_factored(estimate), none, none)
+
+    def solve(self, v: Array) -> Array:
+        """Return ``M v`` with ``M H P = P``, for a vector or columns.
+
+        ``M = (I - P (HP)') F^-1 (I - HP P') + P P'`` is positive definite, whatever H has become.
+        """
+        if self.P.shape[1] == 0:
+            return self._solve(v)
+        known = self.P.T @ v
+        rest = self._solve(v - self.HP @ known)
+        return rest + self.P @ (known - self.HP.T @ rest)
+
+    def after(self, seen: Seen, products: int) -> Learned:
+        """Return what is known after runs of CG of at most so many `products`.
+
+        A few products show F to be good by itself: then nothing is noted, as it would grow old.
+        Directions that add nothing are dropped.
+        """
+        good = products <= FEW
+        if not seen or (self.P.shape[1] == 0 and products <= GOOD):
+            return replace(self, good=good)
+        P, HP = (np.array(side).T for side in zip(*seen))
+        square = P.T @ HP
+        values, vectors = np.linalg.eigh((square + square.T) / 2)
+        new = values > 1e-3
+        turn = vectors[:, new] / np.sqrt(values[new])
+        return Learned(self.factor, P @ turn, HP @ turn, good)
+
+    def _solve(self, v: Array) -> Array:
+        if self.factor.ndim == 1:
+            return v / (self.factor if v.ndim == 1 else self.factor[:, None])
+        return cho_solve((self.factor, True), v, check_finite=False)
+
+
+def _factored(estimate: np.ndarray) -> np.ndarray:
+    """Return the Cholesky factor of a positive semi-definite matrix, or a diagonal, slightly raised."""
+    mean = estimate.mean() if estimate.ndim == 1 else estimate.diagonal().mean()
+    ridge = 1e-12 + 1e-10 * float(mean)
     if estimate.ndim == 1:
-        diagonal = estimate + ridge
-        return lambda v: v / (diagonal if v.ndim == 1 else diagonal[:, None])
+        return estimate + ridge
     while True:
         np.fill_diagonal(estimate, estimate.diagonal() + ridge)
         try:
-            factor = cho_factor(estimate, lower=True, check_finite=False)
-            return lambda v: cho_solve(factor, v, check_finite=False)
+            return cho_factor(estimate, lower=True, check_finite=False)[0]
         except LinAlgError:
             ridge *= 100.0
 

@@ -11,8 +11,8 @@ from equipoise._array import Array, dot, norm
 from equipoise.problem import Point, Problem
 from equipoise.problems.merit import AugmentedLagrangian, Merit
 from equipoise.solvers.curvature import hessian, raised, raised_inverse
-from equipoise.solvers.jump import pair_at
 from equipoise.solvers.newton_cg import Map, conjugate_gradients
+from equipoise.solvers.pair import pair_at
 
 if TYPE_CHECKING:
     from equipoise.solvers.augmented_newton import State

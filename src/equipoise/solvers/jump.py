@@ -2,52 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import deque
 
 import numpy as np
-from scipy.optimize import nnls
 
 from equipoise._array import Array, norm
-from equipoise.problem import Point, Problem
+from equipoise.problem import Problem
 from equipoise.problems.merit import AugmentedLagrangian
-from equipoise.solvers.curvature import hessian
-from equipoise.solvers.newton_cg import Direction, Map, conjugate_gradients
+from equipoise.solvers.chord import Chord, dual
+from equipoise.solvers.curvature import Learned, hessian
+from equipoise.solvers.newton_cg import Direction, Seen, conjugate_gradients
+from equipoise.solvers.pair import Pair, pair_at
 
 FAR = 100.0  # how far a jump may lead, relative to the point
 WORSE = 10.0  # how much the residual may grow, where the merit falls
+FAST = 0.1  # what a jump may leave of the residual for chord steps to follow
+SEEN = 12  # directions of CG that are remembered
 MANY = 32  # constraints that may be active, beyond which no jump is tried
-
-
-@dataclass(frozen=True)
-class Pair:
-    """A point with multipliers, and how far they are from the KKT conditions."""
-
-    x: Array  # (d,)
-    lam: np.ndarray  # (m,)
-    gradient: Array  # (d,) of the Lagrangian
-    residual: float  # the largest of stationarity, violation and complementarity
-
-
-def pair_at(problem: Problem, point: Point, lam: np.ndarray) -> Pair:
-    """Return the pair of an evaluated point: one backward pass."""
-    gradient = point.lagrangian_gradient(lam)
-    residual = norm(problem.domain.tangent(point.x, -gradient))
-    if lam.size:
-        complementarity = float(np.abs(lam * point.constraints).sum())
-        residual = max(residual, point.violation, complementarity)
-    return Pair(point.x, lam, gradient, residual)
 
 
 def jump(
     problem: Problem,
     at: Pair,
     b: float,
-    solve: Map,
+    known: Learned,
     accuracy: float,
     rough: float = 1.0,
-    floor: float = 0.0,
-) -> Pair | None:
-    """Return where sequential quadratic programming leads; None if it does not lower its merit.
+    tol: float = 0.0,
+) -> tuple[Pair | None, Learned]:
+    """Return where sequential quadratic programming leads, None if it does not lower its merit.
 
     1. d <- truncated CG for ``H d = -grad L``, with H the Lagrangian's Hessian and F, an estimate of
        it, as preconditioner; give up at negative curvature
@@ -58,6 +41,7 @@ def jump(
     4. x <- P_X(x + s d), lam <- lam + s (mu - lam) with the first s = 1, 1/2, 1/4 that lowers the
        augmented Lagrangian of mu enough; s = 1 may raise it a little (curved constraints do) if the
        KKT residual falls to a half; give up if there is none
+    5. if the residual fell to a tenth: more steps with the old J and Z, and F for H, while they pay
 
     Parameters
     ----------
@@ -65,68 +49,70 @@ def jump(
     at : Pair
     b : float
         The penalty: constraints with ``lam_i > 0`` or ``lam_i + b f_i > 0`` may become active.
-    solve : callable
-        ``v -> F^-1 v``.
+    known : Learned
+        F, and what CG has seen of H; returned with what it has seen here.
     accuracy : float
         The residual of line 1, relative to its start; with 1, F is taken for H.
     rough : float
         The same for line 2.
-    floor : float
-        A residual of line 1 that is small enough whatever its start.
+    tol : float
+        The KKT residual that is small enough; line 1 aims for a third of it.
     """
     x, lam, point = at.x, at.lam, problem.at(at.x)
     piece = problem.domain.tangent_map(x, -at.gradient)
     bend = problem.domain.bending(x, -at.gradient)
     product = hessian(problem, point, np.concatenate(([1.0], lam)))
+    seen: Seen = deque(maxlen=SEEN)
+    products = [0]
 
     def solved(target: Array, accuracy: float, floor: float = 0.0) -> Direction:
-        return conjugate_gradients(
+        found = conjugate_gradients(
             lambda v: piece(product(v) + bend * v),
             target,
             accuracy,
             floor,
-            precondition=lambda v: piece(solve(v)),
+            precondition=lambda v: piece(known.solve(v)),
+            seen=seen,
         )
+        products.append(found.products)
+        return found
 
-    newton = solved(piece(-at.gradient), accuracy, floor)  # 1
+    newton = solved(piece(-at.gradient), accuracy, 0.3 * tol)  # 1
     candidates = np.flatnonzero((lam > 0) | (lam + b * point.constraints > 0))
     if not newton.convex or candidates.size > MANY:
-        return None
+        return None, known.after(seen, max(products))
     d, mu, slope = newton.d, np.zeros(lam.size), at.gradient
+    J, Z = np.zeros((0, x.size)), np.zeros((x.size, 0))
     if candidates.size:  # 2
         f, old = point.constraints[candidates], lam[candidates]
         J = np.array([point.gradient(1 + int(i)) for i in candidates])
         Z = np.array([solved(piece(row), rough).d for row in J]).T
-        mu[candidates] = new = _dual(J @ Z, f + J @ (d + Z @ old))
+        mu[candidates] = new = dual(J @ Z, f + J @ (d + Z @ old))
         d = d - Z @ (new - old)  # 3
         slope = slope + (np.maximum(new + b * f, 0.0) - old) @ J
+    known = known.after(seen, max(products))
     if not norm(d) <= FAR * max(1.0, norm(x)):  # constraints that exclude each other, or nearly
-        return None
-    merit = AugmentedLagrangian(mu, b)
-    value, fall = merit(point.values)[0], min(0.0, float(slope @ d))
+        return None, known
+    landed = _search(problem, at, d, mu, b, float(slope @ d))  # 4
+    fast = landed is not None and landed.residual <= FAST * at.residual
+    if landed is not None and fast and known.factor.ndim == 2:  # 5
+        landed = Chord(candidates, J, Z, known).follow(problem, landed, tol)
+    return landed, known
+
+
+def _search(
+    problem: Problem, at: Pair, d: Array, mu: np.ndarray, b: float, slope: float
+) -> Pair | None:
+    """Return the first point along `d` that line 4 accepts."""
+    merit, values = AugmentedLagrangian(mu, b), problem.at(at.x).values
+    value, fall = merit(values)[0], min(0.0, slope)
     rounding = 100 * problem.facts.rounding * max(1.0, abs(value))
-    for s in (1.0, 0.5, 0.25):  # 4
-        ahead = problem.at(problem.domain.project(x + s * d))
+    for s in (1.0, 0.5, 0.25):
+        ahead = problem.at(problem.domain.project(at.x + s * d))
         rise = merit(ahead.values)[0] - value
         lower = rise <= 1e-4 * s * fall + rounding
         if lower or (s == 1.0 and rise <= 0.1 * at.residual):
-            landed = pair_at(problem, ahead, lam + s * (mu - lam))
+            landed = pair_at(problem, ahead, at.lam + s * (mu - at.lam))
             if landed.residual <= (WORSE if lower else 0.5) * at.residual:
                 return landed
     return None
-
-
-def _dual(S: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Return ``mu >= 0`` with ``S mu >= q``, and equality where ``mu > 0``, or nearly so.
-
-    S is symmetric and positive semi-definite but for what CG left undone: so first the best `mu` of
-    its symmetric part, then equality for the constraints that are active there.
-    """
-    values, vectors = np.linalg.eigh((S + S.T) / 2)
-    values = np.sqrt(np.maximum(values, 1e-10 * max(values[-1], 1e-300)))
-    mu = nnls((vectors * values).T, (vectors / values).T @ q)[0]
-    active = np.flatnonzero(mu)
-    exact = np.linalg.lstsq(S[np.ix_(active, active)], q[active], rcond=1e-10)[0]
-    if (exact > 0).all():
-        mu[active] = exact
-    return mu

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from equipoise._array import Array, dot, norm
 
 Map = Callable[[Array], Array]
+Seen = deque[tuple[Array, Array]]  # directions p with H p, scaled so that <p, H p> = 1
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,7 @@ def conjugate_gradients(
     floor: float = 0.0,
     most: int = 250,
     precondition: Map | None = None,
+    seen: Seen | None = None,
 ) -> Direction:
     """Solve ``H d = target`` roughly; stop at negative curvature.
 
@@ -45,6 +48,8 @@ def conjugate_gradients(
         Products at the most.
     precondition : callable, optional
         ``v -> M v`` with M positive definite, close to the inverse of H.
+    seen : deque, optional
+        Gets the directions with their products.
     """
     if accuracy >= 1.0 and precondition is not None:
         return Direction(precondition(target), 0, True)
@@ -58,6 +63,8 @@ def conjugate_gradients(
         curvature = dot(p, Hp)
         if curvature <= 1e-14 * dot(p, p):  # a direction of descent that only gets better
             return Direction(d + (max(norm(d), length) / norm(p)) * p, k + 1, False)
+        if seen is not None:
+            seen.append((p / curvature**0.5, Hp / curvature**0.5))
         a = square / curvature
         d, r = d + a * p, r - a * Hp
         z = r if precondition is None else precondition(r)
