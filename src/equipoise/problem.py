@@ -78,6 +78,26 @@ class Point:
         return self.vjp(np.concatenate(([1.0], multipliers)))
 
 
+@dataclass(frozen=True)
+class Kinks:
+    """A point on kinks: the gradient of ``f_i`` may have any ``share_j masses_ji jumps_j``, shares in [0, 1].
+
+    Attributes
+    ----------
+    x : ndarray of shape (d,)
+    jumps : ndarray of shape (K, d)
+    masses : ndarray of shape (K, m + 1)
+        How much of each jump every function has; none is negative.
+    used : ndarray of shape (K,)
+        The shares in the gradients that `Problem.at` gives at `x`.
+    """
+
+    x: np.ndarray
+    jumps: np.ndarray
+    masses: np.ndarray
+    used: np.ndarray
+
+
 @dataclass(frozen=True, kw_only=True)
 class Facts:
     """What is known of a problem's functions on its domain; ``None`` means unknown.
@@ -126,6 +146,17 @@ class Problem(ABC):
     def sample(self, rng: np.random.Generator) -> Problem:
         """Return a mini-batch, itself a problem; a deterministic problem returns itself."""
         return self
+
+    def smoothed(self, width: float) -> Problem | None:
+        """Return smooth functions within `width` of these; None if none are known.
+
+        A smooth problem returns itself.
+        """
+        return self if self.facts.smooth else None
+
+    def kinks(self, x: np.ndarray, width: float) -> Kinks | None:
+        """Return the nearest point on all kinks that are about `width` from `x`; None if unknown."""
+        return None
 
     @final
     def label(self, i: int) -> str:

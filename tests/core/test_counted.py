@@ -66,3 +66,33 @@ def test_nothing_evaluated_is_kept_when_a_run_has_ended(method):
     finally:
         gc.enable()
     assert result.nfev > 0
+
+
+def test_the_latest_gradient_is_not_computed_again_for_the_examiner():
+    """The same weights at the same point; other weights, or another point, are pulled back anew."""
+    base, pulls = REFERENCES["convex"]().problem, []
+
+    class Pulled(Watched):
+        def at(self, x):
+            point = self.base.at(x)
+
+            def vjp(weights):
+                pulls.append(1)
+                return point.vjp(weights)
+
+            return Point(point.x, point.values, vjp, point.hvp)
+
+    problem, x = Counted(Pulled(base), Counter()), np.array([0.5, 0.5])
+    weights = np.array([1.0, 2.0])
+    gradient = problem.at(x).vjp(weights)
+    weights[1] = 3.0  # the weights were copied
+    seen = problem.free(x).vjp(np.array([1.0, 2.0]))
+    assert len(pulls) == 1
+    np.testing.assert_array_equal(seen, gradient)
+    seen[0] = 7.0  # so was the gradient
+    np.testing.assert_array_equal(problem.free(x).vjp(np.array([1.0, 2.0])), gradient)
+    problem.free(x).vjp(weights)
+    assert len(pulls) == 2
+    problem.at(x.copy())
+    problem.free(x).vjp(np.array([1.0, 2.0]))
+    assert len(pulls) == 3

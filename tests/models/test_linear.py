@@ -175,3 +175,37 @@ def test_tensors(dtype, rng):
             pulled.numpy(), model.pull(model.scores(x)), rtol=tol, atol=10 * tol
         )
         np.testing.assert_allclose(tensor.norms, model.norms, rtol=1e-6)
+
+
+def test_scores_of_the_same_point_are_computed_once(monkeypatch, rng):
+    products = []
+    times = Features.times
+    monkeypatch.setattr(Features, "times", lambda *args: products.append(1) or times(*args))
+    model = LinearModel(rng.normal(size=(6, D)))
+    x = rng.normal(size=D + 1)
+    first = model.scores(x)
+    model.push(rng.normal(size=D + 1))  # a direction is not a point
+    assert model.scores(x.copy()) is first
+    assert len(products) == 2
+    x[0] += 1.0
+    np.testing.assert_allclose(model.scores(x), model.features.A @ x[:-1] + x[-1])
+    index = np.array([1, 4])
+    np.testing.assert_array_equal(model.rows(index).scores(x), model.scores(x)[index])
+
+
+@pytest.mark.parametrize("kind", ["dense", "wide", "csr", "float32"])
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("scaled", [True, False])
+def test_the_sandwich_is_its_two_products(kind, intercept, scaled, monkeypatch, rng):
+    """Also in several pieces, and for weights of both signs."""
+    monkeypatch.setattr("equipoise.models.features.CACHED", 0)  # 64 rows at a time
+    A = rng.normal(size=(200, D))
+    A = {"csr": sparse.csr_array, "wide": np.asfortranarray}.get(kind, np.asarray)(A)
+    A = A.astype(np.float32) if kind == "float32" else A
+    options = {"scale": np.linspace(1, 2, D), "center": np.ones(D)} if scaled else {}
+    model = LinearModel(A, intercept, **options)
+    weights, v = rng.normal(size=200), rng.normal(size=D + intercept)
+    found = model.sandwich(weights, v)
+    assert found.dtype == A.dtype
+    tolerance = 1e-3 if kind == "float32" else 1e-10
+    np.testing.assert_allclose(found, model.pull(weights * model.push(v)), atol=tolerance)

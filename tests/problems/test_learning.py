@@ -107,26 +107,27 @@ def test_sparse_equals_dense(rng):
 def test_products_and_exponentials_are_counted(monkeypatch, rng):
     problem = LearningProblem(LinearModel(features(rng)), fair_terms(rng))
     features_ = problem.model.features
-    counts = {"A": 0, "A'": 0, "exp": 0}
-    times, transposed, exp = features_.times, features_.transposed, np.exp
+    counts = {"A": 0, "A'": 0, "both": 0, "exp": 0}
+    exp = np.exp
 
     def counted(name, function):
-        def call(x):
+        def call(*args):
             counts[name] += 1
-            return function(x)
+            return function(*args)
 
         return call
 
-    features_.times = counted("A", times)
-    features_.transposed = counted("A'", transposed)
+    features_.times = counted("A", features_.times)
+    features_.transposed = counted("A'", features_.transposed)
+    features_.sandwich = counted("both", features_.sandwich)
     monkeypatch.setattr(np, "exp", counted("exp", exp))
     x, w = rng.normal(size=D + 1), np.ones(4)
     point = problem.at(x)
-    assert counts == {"A": 1, "A'": 0, "exp": 1}
+    assert counts == {"A": 1, "A'": 0, "both": 0, "exp": 1}
     point.vjp(w)
-    assert counts == {"A": 1, "A'": 1, "exp": 1}
+    assert counts == {"A": 1, "A'": 1, "both": 0, "exp": 1}
     point.hvp(w, x)
-    assert counts == {"A": 2, "A'": 2, "exp": 1}
+    assert counts == {"A": 1, "A'": 1, "both": 1, "exp": 1}
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -241,7 +242,7 @@ def test_sampling_is_reproducible(problem, rng):
 def test_hard_values_and_other_terms(problem, rng):
     x = rng.normal(size=D + 1)
     np.testing.assert_array_equal(problem.hard(x), problem.terms.hard(problem.model.scores(x)))
-    sharp = problem.with_terms(problem.terms.with_(sharpness=100.0, shift=0.01))
+    sharp = problem.sharpened(100.0).shifted(0.01)
     assert sharp.names == problem.names
     assert sharp.facts.smoothness > problem.facts.smoothness
     gap = np.abs(sharp.at(x).values - problem.hard(x))[1:] - 0.01

@@ -148,9 +148,8 @@ def test_bad_hyperparameters(options, message):
 
 def test_choose_looks_at_the_facts():
     assert isinstance(choose(REFERENCES["convex"]().problem), AugmentedNewton)
-    for facts in (Facts(smooth=False), Facts(smooth=True, stochastic=True)):
-        problem = FunctionProblem(lambda x: (0.0, x), dim=1, facts=facts)
-        assert isinstance(choose(problem), SwitchingSubgradient)
+    problem = FunctionProblem(lambda x: (0.0, x), dim=1, facts=Facts(smooth=False))
+    assert isinstance(choose(problem), SwitchingSubgradient)
     unknown = FunctionProblem(lambda x: (0.0, x), dim=1)
     assert isinstance(choose(unknown), Then)
 

@@ -29,6 +29,7 @@ CLAIMS = {
     "apg": ((), 0.0, 0),
     "augmented_lagrangian": (ALL, 1e-5, 5_000),
     "augmented_newton": (ALL, 1e-7, 500),
+    "smoothing": (ALL, 1e-7, 500),
     "level_set": (CONVEX, 1e-5, 5_000),
     "exact_penalty": (ALL, 1e-5, 500),
     "plada": (ALL, 1e-5, 10_000),

@@ -70,6 +70,7 @@ CLAIMED = {
     "conex": (1e-1, 5000, 100, {"convex": 0.5, "kinks": 1.0}),
     "augmented_lagrangian": (1e-2, 600, 100, {"convex": 1.0, "nonconvex": 0.9}),
     "augmented_newton": (1e-2, 100, 100, {"convex": 1.0, "nonconvex": 0.9}),
+    "smoothing": (1e-2, 100, 100, {"convex": 1.0, "nonconvex": 0.9}),
     "level_set": (1e-2, 400, 100, {"convex": 0.9}),
     "exact_penalty": (1e-2, 40, 100, {"convex": 1.0, "nonconvex": 1.0}),
     "plada": (1e-2, 600, 100, {"convex": 0.9, "nonconvex": 0.9}),

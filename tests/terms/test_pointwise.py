@@ -10,6 +10,7 @@ from equipoise.terms import (
     PairLoss,
     Scores,
     Sigmoid,
+    SmoothedHinge,
     Squared,
     TruncatedLogistic,
 )
@@ -26,7 +27,7 @@ SMOOTH = [
     PairLoss(),
     PairLoss(3.0),
 ]
-ALL = [*SMOOTH, Hinge()]
+ALL = [*SMOOTH, Hinge(), SmoothedHinge(), SmoothedHinge(2.0)]
 every = pytest.mark.parametrize("function", ALL, ids=repr)
 every_smooth = pytest.mark.parametrize("function", SMOOTH, ids=repr)
 
@@ -40,7 +41,8 @@ def difference(f, z, h=1e-5):
 @every
 def test_slope_agrees_with_differences(function, rng):
     z = rng.uniform(-6, 6, 300)
-    z = z[np.abs(z - 1) > 1e-3]  # the kink of the hinge
+    for corner in (1.0, 0.9, -1.0):  # of the hinge, smoothed or not
+        z = z[np.abs(z - corner) > 1e-3]
     expected = difference(lambda t: function.value(Scores(t)), z, 1e-4)
     slope = function.slope(Scores(z))
     np.testing.assert_allclose(slope, expected, rtol=1e-6, atol=1e-10)
@@ -60,11 +62,11 @@ def test_constants_bound_a_dense_grid_and_are_tight(function):
         largest = np.abs(function.slope(z)).max()
         assert largest <= function.lipschitz * (1 + 1e-12)
         assert largest >= function.lipschitz * (1 - 1e-6)
-    if function.curvatures is None:
-        assert not function.curvature(z).any()
-        return
     least, greatest = function.curvatures
     curvature = function.curvature(z)
+    if function.kink is not None:
+        assert greatest == np.inf  # the slope jumps, between linear pieces
+        greatest = 0.0
     assert least - 1e-12 <= curvature.min() <= least + 1e-6 * (1 + abs(least))
     assert greatest - 1e-6 * (1 + greatest) <= curvature.max() <= greatest + 1e-12
 
@@ -146,3 +148,34 @@ def test_losses_by_name():
 def test_wrong_parameters(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_the_slope_of_the_hinge_jumps_at_its_kink():
+    kink, h = Hinge().kink, 1e-9
+    slopes = Hinge().slope(Scores(np.array([kink.at - h, kink.at + h])))
+    np.testing.assert_array_equal(slopes, [kink.left, kink.right])
+    assert all(function.kink is None for function in SMOOTH)
+
+
+@pytest.mark.parametrize("width", [2.0, 0.1, 1e-3])
+def test_the_smoothed_hinge_is_convex_below_the_hinge_and_near_it(width, rng):
+    z = np.sort(np.concatenate((rng.uniform(-4, 4, 500), 1 - width * rng.random(500))))
+    smooth, hinge = Hinge().smoothed(width), Hinge()
+    gap = hinge.value(Scores(z)) - smooth.value(Scores(z))
+    assert gap.min() >= -1e-15
+    assert gap.max() == pytest.approx(width / 2)
+    slope = smooth.slope(Scores(z))
+    assert (np.diff(slope) >= 0).all()
+    assert slope.min() == -1.0
+    assert slope.max() == 0.0
+    inside = (z > 1 - width) & (z < 1)
+    np.testing.assert_allclose(slope[inside], (z[inside] - 1) / width, atol=1e-12)
+    np.testing.assert_allclose(smooth.curvature(Scores(z)), inside / width)
+
+
+def test_a_smooth_function_is_its_own_smoothed_one():
+    assert Logistic().smoothed(0.1) == Logistic()
+    with pytest.raises(
+        ValueError, match="SmoothedHinge: `width` must be positive and finite, got 0"
+    ):
+        Hinge().smoothed(0.0)

@@ -2,6 +2,7 @@
 
 from equipoise.certificate.examiner import Certificate, certify, examine
 from equipoise.certificate.infeasibility import Infeasibility, diagnose
+from equipoise.certificate.kinks import NearKKT, near_kinks
 from equipoise.certificate.near import NearStationarity, near_stationarity, near_within
 
 __all__ = [
@@ -13,4 +14,6 @@ __all__ = [
     "NearStationarity",
     "near_stationarity",
     "near_within",
+    "NearKKT",
+    "near_kinks",
 ]

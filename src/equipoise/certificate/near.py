@@ -65,6 +65,12 @@ class NearStationarity:
         """
         return _weight(self.rho_hat, self.multipliers) * self.bound if self.solvable else math.inf
 
+    def __str__(self) -> str:
+        return (
+            f"The proximal point (rho_hat = {self.rho_hat:g}) lies within {self.bound:.2g} of the "
+            f"point returned, errors included; see `near`."
+        )
+
 
 def near_stationarity(
     problem: Problem,

@@ -12,6 +12,7 @@ from scipy import sparse
 from equipoise import _check
 from equipoise._array import Array, like, namespace, to_numpy
 
+CACHED = 1 << 20  # bytes that stay in the cache of a core
 CHUNK = 1 << 12  # rows handled at a time, so that no copy of the data is made
 
 
@@ -80,6 +81,30 @@ class Features:
             )
         return pulled if self._inverse is None else _rows(self._inverse, pulled) * pulled
 
+    def sandwich(self, weights: Array, v: Array, offset: float) -> tuple[Array, float]:
+        """Return ``B' u`` and the sum of `u`, with ``u = weights * (B v + offset)``.
+
+        A dense `A` is read once, in pieces that stay in the cache of a core for both products.
+        """
+        if not isinstance(self.A, np.ndarray):
+            u = self._cast(weights) * (self.times(v) + offset)
+            return self.transposed(u), float(namespace(u).sum(u))
+        v, weights = self._cast(v), self._cast(weights)
+        v = v if self._inverse is None else self._inverse * v
+        constant = offset if self._center is None else offset - float(self._center @ v)
+        pulled, total = np.zeros_like(v), 0.0
+        rows = max(64, CACHED // self.A.strides[0]) if self.A.strides[0] > 0 else self.shape[0]
+        for start in range(0, self.shape[0], rows):
+            part = self.A[start : start + rows]
+            u = part @ v
+            u += constant
+            u *= weights[start : start + rows]
+            pulled += part.T @ u
+            total += float(u.sum())
+        if self._center is not None:
+            pulled -= total * self._center
+        return pulled if self._inverse is None else self._inverse * pulled, total
+
     def rows(self, index: np.ndarray) -> Features:
         """Return some rows, scaled in the same way."""
         part = object.__new__(Features)
@@ -104,7 +129,7 @@ class Features:
             square = square - self.center * (2.0 * total - n * self.center)
         return np.maximum(square if self.scale is None else square / self.scale**2, 0.0) / n
 
-    @cached_property
+    @property
     def squared_norms(self) -> np.ndarray:
         """The squared length of every row of `B`, shape (n,)."""
         return self.squares_of(np.ones(self.shape[1]))

@@ -49,12 +49,21 @@ class LinearModel(Model):
         self.dim = d + self.intercept
         self.penalised = np.r_[np.ones(d), np.zeros(int(self.intercept))]
         self.sketchable = self.features.on_host
+        self._latest: tuple[np.ndarray, np.ndarray] | None = None
 
     def scores(self, x: Array) -> Array:
-        """Return the scores (n,): one product with `A`."""
+        """Return the scores (n,): one product with `A`, none for the same `x` twice in a row."""
+        if not isinstance(x, np.ndarray) or not self.features.on_host:
+            return self.push(x)
+        if self._latest is None or not np.array_equal(self._latest[0], x):
+            self._latest = x.copy(), self.push(x)
+        return self._latest[1]
+
+    def push(self, v: Array) -> Array:
+        """Return the change of the scores along the direction `v` of parameters."""
         if not self.intercept:
-            return self.features.times(x)
-        return self.features.times(x[:-1]) + float(x[-1])
+            return self.features.times(v)
+        return self.features.times(v[:-1]) + float(v[-1])
 
     def pull(self, gradient: Array) -> Array:
         """Return the parameter-gradient (dim,) of a score-gradient (n,)."""
@@ -65,10 +74,20 @@ class LinearModel(Model):
         total = xp.sum(gradient, dtype=pulled.dtype)
         return xp.concat([pulled, xp.reshape(total, (1,))])
 
+    def sandwich(self, weights: Array, v: Array) -> Array:
+        """Return ``J' diag(weights) J v``, with `J` the derivative of the scores."""
+        if not self.intercept:
+            return self.features.sandwich(weights, v, 0.0)[0]
+        pulled, total = self.features.sandwich(weights, v[:-1], float(v[-1]))
+        xp = namespace(pulled)
+        return xp.concat([pulled, xp.full((1,), total, dtype=pulled.dtype)])
+
     def rows(self, index: np.ndarray) -> LinearModel:
         """Return the model of some rows."""
         part = copy(self)
         part.__dict__.pop("sketch", None)
+        part.__dict__.pop("norms", None)
+        part._latest = None
         part.features = self.features.rows(index)
         part.n_rows = len(index)
         return part
@@ -78,7 +97,7 @@ class LinearModel(Model):
         """Some rows, for estimates of second derivatives."""
         return Sketch(self)
 
-    @property
+    @cached_property
     def norms(self) -> np.ndarray:
         """The length of each row, the 1 of the intercept included."""
         return np.sqrt(self.features.squared_norms + self.intercept)

@@ -51,6 +51,10 @@ class Model(ABC):
         """Some rows, for estimates of second derivatives."""
         raise AttributeError(f"{type(self).__name__} has no sketch.")
 
+    def sandwich(self, weights: Array, v: Array) -> Array:
+        """Return ``J' diag(weights) J v``, with `J` the derivative of the scores."""
+        return self.pull(weights * self.push(v))
+
     def push(self, v: Array) -> Array:
         """Return the change of the scores along the direction `v` of parameters."""
         return self.scores(v)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from equipoise.models.linear import LinearModel
 
 LEAST, MOST = 2048, 16384  # rows of a sketch
+CHUNK = 512  # rows handled at a time
 WIDE = 600  # more parameters than this: no matrices of their square
 
 
@@ -52,13 +53,14 @@ class Sketch:
             squares = sparse.csr_array(A, dtype=np.float64).power(2)
             self._squares = squares if scale is None else squares @ sparse.diags_array(scale**-2.0)
             return
-        self._rows = np.ones((len(self.index), d))
-        rows = self._rows[:, : A.shape[1]]
-        rows[:] = A.toarray() if sparse.issparse(A) else A
-        if self._model.features.center is not None:
-            rows -= self._model.features.center
-        if scale is not None:
-            rows /= scale
+        self._rows = np.ones((len(self.index), d), dtype=np.float32)
+        center = 0.0 if self._model.features.center is None else self._model.features.center
+        for start in range(0, len(self.index), CHUNK):  # centred before it is rounded
+            part = A[start : start + CHUNK]
+            part = part.toarray() if sparse.issparse(part) else part
+            self._rows[start : start + CHUNK, : A.shape[1]] = (part - center) / (
+                1.0 if scale is None else scale
+            )
 
     def scores(self, x: np.ndarray) -> np.ndarray:
         """Return the scores of the rows."""
@@ -67,11 +69,13 @@ class Sketch:
     def gram(self, weights: np.ndarray) -> np.ndarray:
         """Return ``J' diag(weights) J`` for ``weights >= 0``, with `J` the derivative of the scores.
 
-        A matrix (dim, dim), or its diagonal (dim,), centring left out, if there are many parameters.
+        A matrix (dim, dim), summed in single precision, or its diagonal (dim,), centring left out,
+        if there are many parameters.
         """
         weights = self._mass * weights
         if self._model.dim > WIDE:
             diagonal = self._squares.T @ weights
             return np.append(diagonal, weights.sum()) if self._model.intercept else diagonal
-        rows = self._rows * np.sqrt(weights)[:, None]
-        return rows.T @ rows
+        roots = np.sqrt(weights, dtype=np.float32, casting="same_kind")[:, None]
+        rows = self._rows * roots
+        return (rows.T @ rows).astype(np.float64)

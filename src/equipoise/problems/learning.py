@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -12,7 +13,9 @@ import numpy as np
 from equipoise import _check
 from equipoise._array import Array, like, norm, to_numpy
 from equipoise.models.model import Model
-from equipoise.problem import Facts, Point, Problem
+from equipoise.models.sketch import Sketch
+from equipoise.problem import Facts, Kinks, Point, Problem
+from equipoise.problems.kinks import heaviest, kinks_near
 from equipoise.sets.set import Set
 from equipoise.sets.whole_space import WholeSpace
 from equipoise.terms.terms import Terms, TermsPoint
@@ -77,10 +80,12 @@ class LearningProblem(Problem):
         self.names = tuple(names) if names is not None else terms.names
         if len(self.names) != self.n_constraints:
             _check.fail(owner, "names", f"must have {self.n_constraints} entries", self.names)
+        self._rounded = False  # whether kinks of the terms were rounded
         self.batch = None if batch is None else _check.count(owner, "batch", batch, least=1)
         if self.batch is not None and self.batch > model.n_rows:
             _check.fail(owner, "batch", f"must be at most the {model.n_rows} rows", batch)
         self.facts = facts if facts is not None else self._facts()
+        self._sharp: dict[float, Facts] = {}  # of sharper sigmoids; shifts change nothing in them
 
     def at(self, x: Array) -> Point:
         """Evaluate every function at `x`."""
@@ -88,14 +93,16 @@ class LearningProblem(Problem):
         point = self.terms.at(scores)
         values = point.values
         if self.l2 > 0.0:
-            penalised = self._weights(x)
-            values[0] += 0.5 * self.l2 * norm(penalised) ** 2
+            values[0] += 0.5 * self.l2 * norm(self._weights(x)) ** 2
 
-        def back(weights: np.ndarray, score_gradient: Array, v: Array) -> Array:
-            gradient = _as(self.model.pull(score_gradient), x)
+        def penalised(weights: np.ndarray, gradient: Array, v: Array) -> Array:
+            gradient = _as(gradient, x)
             if self.l2 > 0.0 and weights[0] != 0.0:
                 gradient = gradient + (self.l2 * float(weights[0])) * self._weights(v)
             return gradient
+
+        def back(weights: np.ndarray, score_gradient: Array, v: Array) -> Array:
+            return penalised(weights, self.model.pull(score_gradient), v)
 
         def vjp(weights: np.ndarray) -> Array:
             return back(weights, point.slope(weights), x)
@@ -105,6 +112,8 @@ class LearningProblem(Problem):
         curve = point.curve
 
         def hvp(weights: np.ndarray, v: Array) -> Array:
+            if point.separable and point.bend is not None:
+                return penalised(weights, self.model.sandwich(point.bend(weights), v), v)
             return back(weights, curve(weights, self.model.push(v)), v)
 
         if point.bend is None or not self.model.sketchable:
@@ -113,11 +122,19 @@ class LearningProblem(Problem):
 
     def _curvature(self, point: TermsPoint, x: Array, weights: np.ndarray) -> np.ndarray:
         """Estimate the weighted sum of Hessians from the rows of the model's sketch."""
-        sketch = self.model.sketch
+        sketch, apart = self.model.sketch, None
         if len(sketch.index) < self.model.n_rows:
-            point = self._sketched.at(sketch.scores(x))
-        bend: Any = point.bend
-        estimate = sketch.gram(np.maximum(to_numpy(bend(weights)), 0.0))
+            sampled = self._sketched.at(sketch.scores(x))
+            apart = heaviest(_bends(point, weights)) if self._rounded else None
+        else:
+            sampled = point
+        bends = _bends(sampled, weights)
+        if apart is not None:  # few rows bend much, and a sample would miss them
+            bends[np.isin(sketch.index, apart)] = 0.0
+        estimate = sketch.gram(bends)
+        if apart is not None and apart.size:
+            rows: Any = self.model.rows(apart)
+            estimate = estimate + Sketch(rows).gram(_bends(point, weights)[apart])
         penalty = self.l2 * float(weights[0]) * self.model.penalised
         return estimate + (penalty if estimate.ndim == 1 else np.diag(penalty))
 
@@ -130,17 +147,33 @@ class LearningProblem(Problem):
         """Return the values (m + 1,) with thresholded rates; without the penalty."""
         return self.terms.hard(self.model.scores(x))
 
-    def with_terms(self, terms: Terms) -> LearningProblem:
-        """Return the problem with other terms over the same rows, e.g. sharper ones."""
-        return LearningProblem(
-            self.model, terms, domain=self.domain, l2=self.l2, names=self.names, batch=self.batch
-        )
+    def sharpened(self, sharpness: float) -> LearningProblem:
+        """Return the problem with sharper sigmoids."""
+        changed = copy(self)
+        changed.terms = self.terms.with_(sharpness=sharpness)
+        if sharpness not in self._sharp:
+            self._sharp[sharpness] = changed._facts()
+        changed.facts = self._sharp[sharpness]
+        return changed
 
     def shifted(self, shift: np.ndarray) -> LearningProblem:
         """Return the problem with this shift of its constraints; all that is known of it still holds."""
         changed = copy(self)
         changed.terms = self.terms.with_(shift=shift)
         return changed
+
+    def smoothed(self, width: float) -> LearningProblem | None:
+        """Return the problem with every kink of its terms rounded; itself if there is none."""
+        if self.terms.smooth:
+            return self
+        changed = copy(self)
+        changed.terms, changed._rounded = self.terms.smoothed(width), True
+        changed.facts = replace(self.facts, smooth=True, smoothness=None)
+        return changed if changed.terms.smooth else None
+
+    def kinks(self, x: np.ndarray, width: float) -> Kinks | None:
+        """Return the nearest point with all scores on a kink that are within `width` of one."""
+        return kinks_near(self, x, width)
 
     def sample(self, rng: np.random.Generator) -> Problem:
         """Return a mini-batch of `batch` rows, or the problem itself if it has none."""
@@ -179,6 +212,12 @@ class LearningProblem(Problem):
             stochastic=self.batch is not None,
             rounding=_rounding(self.model),
         )
+
+
+def _bends(point: TermsPoint, weights: np.ndarray) -> np.ndarray:
+    """The weighted second derivative with respect to every score, where it is positive."""
+    bend: Any = point.bend
+    return np.maximum(to_numpy(bend(weights)), 0.0)
 
 
 def _rounding(model: Model) -> float:

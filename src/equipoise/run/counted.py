@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,8 @@ class Counted(Problem):
         self._evaluated: Point | None = None  # the base's latest point
         self._latest: Point | None = None  # the same, counted and checked
         self._square = 0.0  # of its `x`
+        self._pulled: tuple[np.ndarray, np.ndarray] | None = None  # its latest weights and gradient
+        self._smoothed: tuple[float, Counted | None] | None = None  # the latest width
         self.dim, self.n_constraints = base.dim, base.n_constraints
         self.domain, self.names, self.facts = base.domain, base.names, base.facts
 
@@ -48,6 +50,7 @@ class Counted(Problem):
             return self._latest
         self._counter.values += 1
         self._square = square(x)  # notices an `x` that was changed in place
+        self._pulled = None
         self._evaluated = self._base.at(x)
         self._latest = self._watched(self._evaluated, self._counter)
         return self._latest
@@ -66,14 +69,21 @@ class Counted(Problem):
 
     def forget(self) -> None:
         """Let go of the latest evaluation: it refers back here, and its arrays are large."""
-        self._evaluated = self._latest = None
+        self._evaluated = self._latest = self._pulled = self._smoothed = None
 
     def free(self, x: Array) -> Point:
-        """Evaluate without counting; where the solver has just been at `x`, that is used again."""
+        """Evaluate without counting; what the solver has just evaluated at `x` is used again."""
         point = self._evaluated
         if point is None or point.x is not x or self._square != square(x):
-            point = self._base.at(x)
-        return self._watched(point, Counter())
+            return self._watched(self._base.at(x), Counter())
+        known, vjp = self._pulled, point.vjp
+
+        def pull(weights: np.ndarray) -> Array:
+            if known is not None and np.array_equal(known[0], weights):
+                return known[1].copy()
+            return vjp(weights)
+
+        return self._watched(replace(point, vjp=pull), Counter())
 
     def _watched(self, point: Point, counter: Counter) -> Point:
         """Return the point with its values checked, and its gradients checked and counted."""
@@ -89,6 +99,8 @@ class Counted(Problem):
                 raise NonFiniteError(
                     f"The gradient of {self._culprit(point, weights)} is not finite."
                 )
+            if point is self._evaluated and isinstance(gradient, np.ndarray):
+                self._pulled = np.array(weights), gradient.copy()
             return gradient
 
         if base_hvp is None:
@@ -104,6 +116,16 @@ class Counted(Problem):
         """Return a mini-batch that counts on the same counter."""
         batch = self._base.sample(rng)
         return self if batch is self._base else Counted(batch, self._counter)
+
+    def smoothed(self, width: float) -> Problem | None:
+        """Return the smoothed functions, counted on the same counter."""
+        if self._smoothed is None or self._smoothed[0] != width:
+            smooth = self._base.smoothed(width)
+            if smooth is self._base:
+                return self
+            counted = None if smooth is None else Counted(smooth, self._counter)
+            self._smoothed = width, counted
+        return self._smoothed[1]
 
     def _culprit(self, point: Point, weights: np.ndarray) -> str:
         """Name the function behind a weighted sum of gradients that is not finite."""

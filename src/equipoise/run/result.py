@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from equipoise._array import Array
-from equipoise.certificate import Certificate, NearStationarity
+from equipoise.certificate import Certificate, NearKKT, NearStationarity
 from equipoise.run.trace import Trace
 from equipoise.status import Status
 
@@ -37,9 +37,9 @@ class Result:
         Where the status is INFEASIBLE: the constraints in the way, with their weights.
     tol : float
         The tolerance asked for.
-    near : NearStationarity or None
-        Where CONVERGED rests on near-stationarity (functions with kinks): the proximal point, its
-        distance from `x` and the error bound; ``near.residual <= tol`` is the proof.
+    near : NearKKT, NearStationarity or None
+        Where CONVERGED rests on near-stationarity (functions with kinks): a KKT point on kinks, or the
+        proximal point, and its distance from `x`; ``near.residual <= tol`` is the proof.
     error : exception or None
         What a callback raised.
     """
@@ -57,7 +57,7 @@ class Result:
     state: Any
     blocking: dict[str, float]
     tol: float
-    near: NearStationarity | None = None
+    near: NearStationarity | NearKKT | None = None
     error: BaseException | None = None
 
     @property
@@ -81,8 +81,8 @@ class Result:
 
     @property
     def multipliers(self) -> np.ndarray:
-        """The multipliers of the certificate."""
-        return self.certificate.multipliers
+        """The multipliers of the certificate; where `near` is the proof, those of its witness."""
+        return self.certificate.multipliers if self.near is None else self.near.multipliers
 
     def __str__(self) -> str:
         width = 15

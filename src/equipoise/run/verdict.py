@@ -7,7 +7,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from equipoise._array import Array
-from equipoise.certificate import Certificate, NearStationarity, diagnose, examine, near_within
+from equipoise.certificate import (
+    Certificate,
+    NearKKT,
+    NearStationarity,
+    diagnose,
+    examine,
+    near_kinks,
+    near_within,
+)
 from equipoise.problem import Point, Problem
 from equipoise.run.counted import Counted, Counter, NonFiniteError
 from equipoise.status import Status
@@ -24,7 +32,7 @@ class Verdict:
     status: Status
     detail: str = ""
     blocking: dict[str, float] = field(default_factory=dict)
-    near: NearStationarity | None = None
+    near: NearStationarity | NearKKT | None = None
 
     @property
     def message(self) -> str:
@@ -66,22 +74,23 @@ def judge(
             detail = f"Violation {found.violation:.4g}; in the way: {names}."
             return Verdict(Status.INFEASIBLE, detail, blocking=found.weights)
     elif tol > 0 and (near := _near(problem, certificate.x, tol, evaluations)) is not None:
-        detail = (
-            f"The proximal point (rho_hat = {near.rho_hat:g}) lies within {near.bound:.2g} of the "
-            f"point returned, errors included; see `near`."
-        )
-        return Verdict(Status.CONVERGED, detail, near=near)
+        return Verdict(Status.CONVERGED, str(near), near=near)
     if status is Status.CONVERGED and tol == 0:
         return Verdict(Status.FINISHED)
     return Verdict(Status.STALLED if status in CLAIMS else status)
 
 
-def _near(problem: Problem, x: Array, tol: float, evaluations: int) -> NearStationarity | None:
+def _near(
+    problem: Problem, x: Array, tol: float, evaluations: int
+) -> NearStationarity | NearKKT | None:
     """Prove near-stationarity where the certificate cannot: at kinks, in double precision."""
     double = isinstance(x, np.ndarray) and x.dtype == np.float64
     if problem.facts.smooth is True or problem.facts.rounding > 1e-12 or not double:
         return None
     try:
+        found = near_kinks(problem, x, tol)
+        if found is not None:
+            return found
         return near_within(Counted(problem, Counter()), x, tol, evaluations // SHARE)
-    except (NonFiniteError, KeyboardInterrupt):  # no proof; the run's result is not lost
-        return None
+    except (NonFiniteError, np.linalg.LinAlgError, KeyboardInterrupt):
+        return None  # no proof; the run's result is not lost

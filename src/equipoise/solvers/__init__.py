@@ -21,6 +21,7 @@ from equipoise.solvers.plada import PLADA
 from equipoise.solvers.players import AdditiveSwapRegret, ExternalRegret, SwapRegret
 from equipoise.solvers.proxy_lagrangian import ProxyLagrangian
 from equipoise.solvers.reduced import StepSizeWarning
+from equipoise.solvers.smoothing import Smoothing
 from equipoise.solvers.solver import Guarantee, Need, Solver, UnsuitableSolverError
 from equipoise.solvers.splm import SPLM
 from equipoise.solvers.steps import Constant, InverseSqrt, Normalised, Polyak, StepRule
@@ -44,6 +45,7 @@ SOLVERS: dict[str, Callable[[], Solver]] = {
     "apg": AcceleratedProjectedGradient,
     "augmented_lagrangian": AugmentedLagrangian,
     "augmented_newton": AugmentedNewton,
+    "smoothing": Smoothing,
     "level_set": LevelSet,
     "exact_penalty": ExactPenalty,
     "plada": PLADA,
@@ -79,6 +81,7 @@ __all__ = [
     "AcceleratedProjectedGradient",
     "AugmentedLagrangian",
     "AugmentedNewton",
+    "Smoothing",
     "LevelSet",
     "ExactPenalty",
     "PLADA",

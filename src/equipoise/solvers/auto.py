@@ -6,24 +6,56 @@ import math
 
 from equipoise.problem import Problem
 from equipoise.solvers.augmented_newton import AugmentedNewton
+from equipoise.solvers.iqrc import IQRC
+from equipoise.solvers.level_set import LevelSet
+from equipoise.solvers.smoothing import Smoothing
 from equipoise.solvers.solver import Solver
 from equipoise.solvers.steps import InverseSqrt, Normalised
 from equipoise.solvers.switching import SwitchingSubgradient
 from equipoise.solvers.then import Then
 
+COME_NEAR = 500  # subgradient steps before proximal ones: these go far, those are exact
+BATCHES = 50  # mini-batches before full evaluations
+
 
 def choose(problem: Problem, tol: float = 1e-8) -> Solver:
     """Return the method that suits a problem, set up to reach `tol`; nothing is left to tune.
 
-    Smooth deterministic problems get Newton-CG on the augmented Lagrangian. Problems with kinks, and
-    stochastic ones, get switching subgradients with steps of a length that fits the domain, whatever
-    the functions' scale. Where nothing is known, the first is tried, and the second takes over
-    where it stalls.
+    - Smooth: `AugmentedNewton`, which converges superlinearly.
+    - Kinks that the problem can round (hinge loss, absolute values): `Smoothing`, Newton's method again.
+    - Other kinks, convex: `LevelSet`, whose cutting planes learn all slopes around a kink, where a
+      subgradient method sees one of them at a time.
+    - Other kinks, weakly convex: switching subgradients to come near, then `IQRC` with the level-set
+      oracle, whose proximal points prove what the run claims.
+    - Kinks of which nothing is known: switching subgradients with steps of a length that fits the domain,
+      whatever the functions' scale.
+    - Nothing known: `AugmentedNewton`, and switching subgradients where it stalls.
+    - Stochastic: mini-batches of switching subgradients to come near, then the method for the same
+      problem without noise. Averages over batches stop at the noise, and `Problem.at` is exact.
     """
-    newton = AugmentedNewton(tol=0.9 * tol if tol > 0 else 1e-9)
+    finish = _deterministic(problem, tol)
+    if not problem.facts.stochastic or isinstance(finish, SwitchingSubgradient):
+        return finish
+    return Then(_switching(problem), finish, steps=BATCHES)
+
+
+def _deterministic(problem: Problem, tol: float) -> Solver:
+    facts, aim = problem.facts, 0.9 * tol if tol > 0 else 1e-9
+    if facts.smooth:
+        return AugmentedNewton(tol=aim)
+    if facts.smooth is None:
+        return Then(AugmentedNewton(tol=aim), _switching(problem))
+    if problem.smoothed(1.0) is not None:
+        return Smoothing(tol=aim)
+    if facts.convex or facts.weak_convexity == 0.0:
+        return LevelSet()
+    if facts.weak_convexity is not None:
+        proximal = IQRC(oracle=LevelSet(), eps_hat=InverseSqrt(0.03))
+        return Then(_switching(problem), proximal, steps=COME_NEAR)
+    return _switching(problem)
+
+
+def _switching(problem: Problem) -> SwitchingSubgradient:
     diameter = problem.domain.diameter
     length = min(max(0.05 * diameter, 0.01), 1.0) if math.isfinite(diameter) else 0.2
-    switching = SwitchingSubgradient(step_size=Normalised(length), slack=InverseSqrt(1e-3))
-    if problem.facts.stochastic or problem.facts.smooth is False:
-        return switching
-    return newton if problem.facts.smooth else Then(newton, switching)
+    return SwitchingSubgradient(step_size=Normalised(length), slack=InverseSqrt(1e-3))

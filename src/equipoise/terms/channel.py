@@ -10,6 +10,7 @@ import numpy as np
 from equipoise import _check
 from equipoise._array import Array
 from equipoise.terms._placed import Placed
+from equipoise.terms.kinks import RowKinks
 from equipoise.terms.pointwise import Pointwise
 from equipoise.terms.row_weights import RowWeights
 from equipoise.terms.scores import Scores
@@ -57,6 +58,22 @@ class Channel:
     def sharpened(self, k: float) -> Channel:
         """Return the channel with sharpness `k`."""
         return Channel(self.function.sharpened(k), self.weights, self.sign)
+
+    def smoothed(self, width: float) -> Channel:
+        """Return the channel with the function's kink rounded."""
+        return Channel(self.function.smoothed(width), self.weights, self.sign)
+
+    def kinks(self, scores: Scores, width: float, coefficients: Any) -> RowKinks:
+        """Return the rows within `width` of the function's kink; the functions are ``C W' phi``."""
+        z, kink = self.margins(scores), self.function.kink
+        assert kink is not None
+        rows = np.flatnonzero(np.abs(z.s - kink.at) <= width)
+        sign = np.ones(rows.size) if self.sign is None else self.sign[rows].astype(np.float64)
+        used = (self.function.slope(z)[rows] - kink.right) / (kink.left - kink.right)
+        masses = (self.weights.matrix[rows] @ coefficients.T).toarray()
+        return RowKinks(
+            rows, sign * (kink.at - z.s[rows]), sign * (kink.left - kink.right), masses, used
+        )
 
     def _sign(self, scores: Array) -> Array:
         return self.sign if isinstance(scores, np.ndarray) else self._placed.at(scores)

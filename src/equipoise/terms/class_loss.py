@@ -45,8 +45,6 @@ class ClassLossTerms(Terms):
         One for each class, objective included.
     """
 
-    smooth = True
-
     def __init__(
         self,
         labels: Any,
@@ -85,6 +83,7 @@ class ClassLossTerms(Terms):
             )
         self.mass = mass / totals[self.labels]
         self.loss = loss if loss is not None else PairLoss()
+        self.smooth = self.loss.kink is None
         self.n_constraints = K - 1
         labelled = tuple(names) if names is not None else tuple(f"class {k}" for k in range(K))
         if len(labelled) != K:
@@ -121,7 +120,7 @@ class ClassLossTerms(Terms):
         def curve(weights: np.ndarray, d: Array) -> Array:
             return back(weights, self.loss.curvature(z) * self._differences(d, own))
 
-        return TermsPoint(values, slope, curve)
+        return TermsPoint(values, slope, curve if self.smooth else None)
 
     def hard(self, scores: Array | Scores) -> np.ndarray:
         """Return the values with pairs counted: ``1[s_k <= s_l]``."""
@@ -152,6 +151,12 @@ class ClassLossTerms(Terms):
             changed.shift = shift_of("ClassLossTerms.with_", shift, self.n_constraints)
         return changed
 
+    def smoothed(self, width: float) -> ClassLossTerms:
+        """Return a copy with the loss's kink rounded."""
+        changed = copy(self)
+        changed.loss, changed.smooth = self.loss.smoothed(width), True
+        return changed
+
     def bounds(self, norms: np.ndarray) -> TermsBounds:
         r"""Return constants for linear scores.
 
@@ -162,7 +167,7 @@ class ClassLossTerms(Terms):
         K = self.n_classes
         first, second = self._weights.rates(norms), self._weights.rates(norms * norms)
         lipschitz, curvatures = self.loss.lipschitz, self.loss.curvatures
-        if lipschitz is None or curvatures is None:
+        if lipschitz is None or not self.smooth:
             return TermsBounds()
         least, largest = max(0.0, -curvatures[0]), max(abs(c) for c in curvatures)
         return TermsBounds(

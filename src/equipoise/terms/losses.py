@@ -12,8 +12,9 @@ import numpy as np
 
 from equipoise import _check
 from equipoise._array import Array, namespace
-from equipoise.terms.pointwise import Pointwise
+from equipoise.terms.pointwise import Kink, Pointwise
 from equipoise.terms.scores import Scores
+from equipoise.terms.smoothed_hinge import SmoothedHinge
 
 
 @final
@@ -88,7 +89,8 @@ class Hinge(Pointwise):
 
     name: ClassVar[str] = "hinge"
     lipschitz: ClassVar[float] = 1.0
-    curvatures: ClassVar[None] = None
+    curvatures: ClassVar[tuple[float, float]] = (0.0, math.inf)
+    kink: ClassVar[Kink] = Kink(1.0, -1.0, 0.0)
 
     def value(self, z: Scores) -> Array:
         """Return ``max(0, 1 - z)``."""
@@ -102,6 +104,10 @@ class Hinge(Pointwise):
     def curvature(self, z: Scores) -> Array:
         """Return 0."""
         return namespace(z.s).zeros_like(z.s)
+
+    def smoothed(self, width: float) -> SmoothedHinge:
+        """Return the hinge with its corner rounded."""
+        return SmoothedHinge(width)
 
 
 @final

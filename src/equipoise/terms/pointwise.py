@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import ClassVar
 
 from equipoise._array import Array
 from equipoise.terms.scores import Scores
+
+
+@dataclass(frozen=True)
+class Kink:
+    """Where a convex function's slope jumps: all slopes between are subgradients there."""
+
+    at: float
+    left: float  # slope
+    right: float  # slope
 
 
 class Pointwise(ABC):
@@ -19,12 +29,15 @@ class Pointwise(ABC):
     ----------
     lipschitz : float or None
         The largest slope in absolute value; None if unbounded.
-    curvatures : tuple of float, or None
-        The least and the largest second derivative; None where there is none (a kink). So ``phi``
-        is ``-least``-weakly convex.
+    curvatures : tuple of float
+        The least and the largest second derivative; so ``phi`` is ``-least``-weakly convex. At a kink
+        the largest is infinite.
+    kink : Kink or None
+        Where the slope jumps, if it does.
     """
 
     name: ClassVar[str]
+    kink: ClassVar[Kink | None] = None
 
     @property
     @abstractmethod
@@ -33,7 +46,7 @@ class Pointwise(ABC):
 
     @property
     @abstractmethod
-    def curvatures(self) -> tuple[float, float] | None:
+    def curvatures(self) -> tuple[float, float]:
         """The least and the largest second derivative."""
 
     @abstractmethod
@@ -54,4 +67,8 @@ class Pointwise(ABC):
 
     def sharpened(self, k: float) -> Pointwise:
         """Return the function with sharpness `k`, where it has one."""
+        return self
+
+    def smoothed(self, width: float) -> Pointwise:
+        """Return a smooth function within `width` of this one; it differs only around the kink."""
         return self

@@ -35,35 +35,33 @@ def rate_bounds(
     for channel in channels:
         lipschitz, curvatures = channel.function.lipschitz, channel.function.curvatures
         missing = np.full(channel.weights.shape[1], np.inf)
-        total = sum(channel.weights.sides(norms))
+        total = sum(channel.weights.moments(norms)[1])
         slopes.append(missing if lipschitz is None else lipschitz * total)
-        if curvatures is None:
-            low.append(missing)
-            high.append(missing)
-            continue
         least, largest = max(0.0, -curvatures[0]), max(0.0, curvatures[1])
-        plus, minus = channel.weights.sides(norms * norms)
-        low.append(least * plus + largest * minus)  # rate r + low/2 |x|^2 is convex
-        high.append(largest * plus + least * minus)
+        plus, minus = channel.weights.moments(norms)[2]
+        low.append(_times(least, plus) + _times(largest, minus))  # rate r + low/2 |x|^2 is convex
+        high.append(_times(largest, plus) + _times(least, minus))
     slope, below, above = (np.concatenate(parts) for parts in (slopes, low, high))
     lipschitz_ = _product(up + down, slope)
     weak = _product(up, below) + _product(down, above)
     smooth = np.maximum(weak, _product(up, above) + _product(down, below))
     if squares is not None:
-        gap = _gap_bound(channels, *squares)
+        gap = _gap_bound(channels, *squares, norms)
         Q = abs(squares[0])
         lip, curved = _product(Q, slope), _product(Q, np.maximum(below, above))
         lipschitz_[0] += gap @ lip
         weak[0] += gap @ curved
         smooth[0] += gap @ curved + lip @ lip
     return TermsBounds(
-        _known(lipschitz_), _known(smooth), _known(weak), lower=_lower(channels, C[[0]])
+        _known(lipschitz_), _known(smooth), _known(weak), lower=_lower(channels, C[[0]], norms)
     )
 
 
-def _gap_bound(channels: Sequence[Channel], Q: sparse.csr_array, q: np.ndarray) -> np.ndarray:
+def _gap_bound(
+    channels: Sequence[Channel], Q: sparse.csr_array, q: np.ndarray, norms: np.ndarray
+) -> np.ndarray:
     """Return bounds on ``|Q r + q|``: a rate of the sigmoid lies between sums of its weights."""
-    least, largest = _range(channels)
+    least, largest = _range(channels, norms)
     bounded = np.isfinite(least) & np.isfinite(largest)
     centre, radius = np.zeros(least.size), np.full(least.size, np.inf)
     centre[bounded] = (least + largest)[bounded] / 2
@@ -71,18 +69,18 @@ def _gap_bound(channels: Sequence[Channel], Q: sparse.csr_array, q: np.ndarray) 
     return np.abs(Q @ centre + q) + _product(abs(Q), radius)
 
 
-def _lower(channels: Sequence[Channel], row: sparse.csr_array) -> float | None:
+def _lower(channels: Sequence[Channel], row: sparse.csr_array, norms: np.ndarray) -> float | None:
     """Return a number not above a combination of rates; None if it has no such bound."""
-    least, largest = (ends[row.indices] for ends in _range(channels))
+    least, largest = (ends[row.indices] for ends in _range(channels, norms))
     value = float(np.minimum(row.data * least, row.data * largest)[row.data != 0].sum())
     return value if np.isfinite(value) else None
 
 
-def _range(channels: Sequence[Channel]) -> tuple[np.ndarray, np.ndarray]:
+def _range(channels: Sequence[Channel], norms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the least and the largest value of every rate: losses are >= 0, sigmoids also <= 1."""
     least, largest = [], []
     for channel in channels:
-        positive, negative = channel.weights.sides(np.ones(channel.weights.shape[0]))
+        positive, negative = channel.weights.moments(norms)[0]
         if not isinstance(channel.function, Sigmoid):
             positive, negative = (np.where(side > 0, np.inf, 0.0) for side in (positive, negative))
         least.append(-negative)
@@ -97,6 +95,11 @@ def _product(matrix: sparse.csr_array, vector: np.ndarray) -> np.ndarray:
     if not finite.all():
         answer[(abs(matrix) @ (~finite).astype(float)) > 0] = np.inf
     return answer
+
+
+def _times(curvature: float, total: np.ndarray) -> np.ndarray:
+    """Return the product, with ``inf * 0 = 0``: a kink without weight does not count."""
+    return np.where(total > 0.0, curvature * np.where(total > 0.0, total, 1.0), 0.0)
 
 
 def _known(values: np.ndarray) -> np.ndarray | None:

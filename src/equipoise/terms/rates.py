@@ -13,6 +13,7 @@ from scipy import sparse
 from equipoise import _check
 from equipoise._array import Array, namespace
 from equipoise.terms.channel import Channel
+from equipoise.terms.kinks import RowKinks
 from equipoise.terms.rate_bounds import rate_bounds
 from equipoise.terms.scores import Scores
 from equipoise.terms.terms import Terms, TermsBounds, TermsPoint, shift_of
@@ -90,7 +91,7 @@ class RateTerms(Terms):
             self.squares = Q, _check.vector(owner, "squares", squares[1], Q.shape[0])
         self.shift = np.zeros(self.n_constraints)
         self._transposed = self.coefficients.T
-        self.smooth = all(c.function.curvatures is not None for c in self.channels)
+        self.smooth = all(c.function.kink is None for c in self.channels)
 
     def at(self, scores: Array | Scores) -> TermsPoint:
         """Evaluate every function."""
@@ -136,7 +137,7 @@ class RateTerms(Terms):
 
         if not self.smooth:
             return TermsPoint(values, slope)
-        return TermsPoint(values, slope, curve, bend)
+        return TermsPoint(values, slope, curve, bend, separable=self.squares is None)
 
     def _square_curve(self, margins: list[Scores], d: Array) -> Array:
         """Apply ``J' Q' Q J`` to `d`, with `J` the derivative of the rates."""
@@ -181,6 +182,25 @@ class RateTerms(Terms):
         if shift is not None:
             changed.shift = shift_of("RateTerms.with_", shift, self.n_constraints)
         return changed
+
+    def smoothed(self, width: float) -> RateTerms:
+        """Return a copy with every kink rounded."""
+        changed = copy(self)
+        changed.channels = tuple(channel.smoothed(width) for channel in self.channels)
+        changed.smooth = True
+        return changed
+
+    def kinks(self, scores: Array | Scores, width: float) -> RowKinks | None:
+        """Return the kinks of every channel; None if they enter `squares`."""
+        s = self._checked(scores)
+        found = [RowKinks.none(self.n_constraints)]
+        for channel, part in zip(self.channels, self._parts):
+            if channel.function.kink is None:
+                continue
+            if self.squares is not None and self.squares[0][:, part].nnz:
+                return None
+            found.append(channel.kinks(s, width, self.coefficients[:, part]))
+        return RowKinks.joined(found)
 
     def bounds(self, norms: np.ndarray) -> TermsBounds:
         """Return constants of the functions of a linear model with rows of length `norms`."""

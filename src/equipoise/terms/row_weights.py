@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ class RowWeights:
     def _prepare(self) -> None:
         self._transposed = self.matrix.T  # a view
         self._dense = Placed(self.matrix.toarray)
+        self._moments: Any = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -59,6 +61,20 @@ class RowWeights:
         part.matrix.data *= scale
         part._prepare()
         return part
+
+    def moments(self, norms: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return the `sides` of ``norms**p``, p = 0, 1, 2; kept for the same `norms`."""
+        if self._moments is None or self._moments[0] is not norms:
+            powers = (np.ones_like(norms), norms, norms * norms)
+            self._moments = norms, [self.sides(power) for power in powers]
+        return self._moments[1]
+
+    @cached_property
+    def largest(self) -> np.ndarray:
+        """The largest weight of a row in every rate, signs left out; shape (R,)."""
+        largest = np.zeros(self.shape[1])
+        np.maximum.at(largest, self.matrix.indices, np.abs(self.matrix.data))
+        return largest
 
     def sides(self, phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return what positive and what negative weights add to ``W' phi``, for ``phi >= 0``."""

@@ -12,7 +12,7 @@ class Scores:
 
     All come from ``exp(-|s|)``, which never overflows; it is computed when first needed, and shared
     with the views that `margins` makes, so losses of ``+s`` and ``-s`` and rates of ``s`` cost one
-    exponential together.
+    exponential together. What derivatives need again is kept; values are not.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Scores:
             self._sharpened[k] = Scores(k * self.s)
         return self._sharpened[k]
 
-    @cached_property
+    @property
     def sigmoid(self) -> Array:
         """``1 / (1 + exp(-s))``, accurate in both tails."""
         return _numerator(self.s >= 0, self._even.decay) * self._even.larger
@@ -58,7 +58,7 @@ class Scores:
         """``1 - sigmoid(s) = sigmoid(-s)``, accurate in both tails."""
         return _numerator(self.s <= 0, self._even.decay) * self._even.larger
 
-    @cached_property
+    @property
     def softplus_minus(self) -> Array:
         """``log(1 + exp(-s))``."""
         xp = namespace(self.s)
@@ -96,7 +96,7 @@ class _Even:
     def variance(self) -> Array:
         return self.decay * self.larger * self.larger
 
-    @cached_property
+    @property
     def log1p(self) -> Array:
         return namespace(self._s).log1p(self.decay)
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import replace
 from typing import Any, final
 
 import numpy as np
 
 from equipoise import _check
 from equipoise._array import Array
+from equipoise.terms.kinks import RowKinks
 from equipoise.terms.scores import Scores
 from equipoise.terms.terms import Terms, TermsBounds, TermsPoint, shift_of
 
@@ -59,6 +61,7 @@ class StackedTerms(Terms):
             slope,
             curve if all(point.curve is not None for point in points) else None,
             bend if any(point.bend is not None for point in points) else None,
+            separable=all(point.separable for point in points),
         )
 
     def hard(self, scores: Array | Scores) -> np.ndarray:
@@ -81,6 +84,24 @@ class StackedTerms(Terms):
             part.with_(sharpness=sharpness, shift=each) for part, each in zip(self.parts, shifts)
         )
         return changed
+
+    def smoothed(self, width: float) -> StackedTerms:
+        """Return every part smoothed."""
+        return StackedTerms([part.smoothed(width) for part in self.parts])
+
+    def kinks(self, scores: Array | Scores, width: float) -> RowKinks | None:
+        """Return the kinks of all parts, where all know them."""
+        s, found, first = Scores.of(scores), [RowKinks.none(self.n_constraints)], 0
+        for part in self.parts:
+            kinks = part.kinks(s, width)
+            if kinks is None:
+                return None
+            masses = np.zeros((kinks.rows.size, self.n_constraints + 1))
+            masses[:, 0] = kinks.masses[:, 0]
+            masses[:, 1 + first : 1 + first + part.n_constraints] = kinks.masses[:, 1:]
+            found.append(replace(kinks, masses=masses))
+            first += part.n_constraints
+        return RowKinks.joined(found)
 
     def bounds(self, norms: np.ndarray) -> TermsBounds:
         """Return the constants of all parts, where all know them."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from equipoise import _check
 from equipoise._array import Array
+from equipoise.terms.kinks import RowKinks
 from equipoise.terms.scores import Scores
 
 
@@ -30,12 +31,15 @@ class TermsPoint:
     bend : callable or None
         Weights to the weighted sum of second derivatives of every score, like the scores: what
         `curve` multiplies by, as far as that is known and does not couple the scores.
+    separable : bool
+        Whether `bend` is all there is.
     """
 
     values: np.ndarray
     slope: Callable[[np.ndarray], Array]
     curve: Callable[[np.ndarray, Array], Array] | None = None
     bend: Callable[[np.ndarray], Array] | None = None
+    separable: bool = False
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,14 @@ class Terms(ABC):
             earlier shift, and does not touch `hard`.
         """
         raise NotImplementedError(f"{type(self).__name__} has neither sharpness nor shift.")
+
+    def smoothed(self, width: float) -> Terms:
+        """Return smooth terms within `width` of these, where they are known; else these."""
+        return self
+
+    def kinks(self, scores: Array | Scores, width: float) -> RowKinks | None:
+        """Return the rows whose scores are within `width` of a kink; None if that is not known."""
+        return RowKinks.none(self.n_constraints) if self.smooth else None
 
     def bounds(self, norms: np.ndarray) -> TermsBounds:
         """Return constants of the functions of a linear model with rows of length `norms`."""

@@ -1,0 +1,105 @@
+"""KKT points on kinks: the examiner moves onto them, and fits subgradients as it fits multipliers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import lsq_linear
+
+from equipoise._array import norm, to_numpy
+from equipoise.certificate.examiner import NEAR, Certificate, examine
+from equipoise.problem import Kinks, Point, Problem
+
+WIDTHS = 1e-1, 1e-2, 1e-3, 1e-4  # x tol: scores this close to a kink are moved onto it
+MOST = 500  # multipliers fitted
+ROUNDS = 3  # a jump counts with the multipliers of its functions: both are fitted in turn
+
+
+@dataclass(frozen=True)
+class NearKKT:
+    """A KKT point on kinks, next to the point examined.
+
+    Attributes
+    ----------
+    certificate : Certificate
+        Of the KKT point, the witness; with subgradients fitted where its scores are on a kink.
+    distance : float
+        From the point examined to the witness.
+    """
+
+    certificate: Certificate
+    distance: float
+
+    @property
+    def witness(self) -> np.ndarray:
+        """The KKT point, of shape (d,)."""
+        return to_numpy(self.certificate.x)
+
+    @property
+    def multipliers(self) -> np.ndarray:
+        """The multipliers there."""
+        return self.certificate.multipliers
+
+    @property
+    def residual(self) -> float:
+        """At most this far from the point examined there is a point of at most this KKT residual."""
+        return max(self.distance, self.certificate.residual)
+
+    def __str__(self) -> str:
+        return (
+            f"A point on kinks, {self.distance:.2g} from the point returned, has the KKT residual "
+            f"{self.certificate.residual:.2g}; see `near`."
+        )
+
+
+def near_kinks(problem: Problem, x: np.ndarray, tol: float) -> NearKKT | None:
+    """Return evidence that a point within `tol` of `x` has a KKT residual of at most `tol`, if found."""
+    for width in WIDTHS:
+        kinks = problem.kinks(x, width * tol)
+        if kinks is None or norm(kinks.x - x) > tol:
+            continue
+        near = NearKKT(_certified(problem, kinks), norm(kinks.x - x))
+        if near.residual <= tol:
+            return near
+    return None
+
+
+def _certified(problem: Problem, kinks: Kinks) -> Certificate:
+    """Certify the point on the kinks with the best multipliers and shares.
+
+    They minimise ``|T(grad f_0 + sum_i lam_i grad f_i + sum_j mu_j jump_j)|^2 + sum_i (lam_i f_i)^2`` over
+    ``lam >= 0`` and ``0 <= mu_j <= sum_i (1, lam)_i mass_ji``, gradients without shares of the jumps.
+    """
+    point = problem.at(kinks.x)
+    nearest = np.argsort(-point.constraints, kind="stable")[: min(2 * problem.dim, MOST)]
+    active = 1 + nearest[point.constraints[nearest] >= -NEAR]
+    none = _with_shares(point, kinks, np.zeros(kinks.used.size))
+    slope = to_numpy(none.gradient(0))
+    columns = np.vstack([*(to_numpy(none.gradient(int(i))) for i in active), kinks.jumps])
+    prices = np.zeros((columns.shape[0], active.size))
+    prices[: active.size] = np.diag(point.values[active])
+    weights = np.zeros(point.values.size)
+    weights[0], downhill = 1.0, -slope
+    for _ in range(ROUNDS):
+        most = kinks.masses @ weights
+        piece = problem.domain.tangent_map(kinks.x, downhill)
+        matrix = np.hstack((piece(columns), prices)).T
+        target = np.concatenate((-piece(slope), np.zeros(active.size)))
+        high = np.concatenate((np.full(active.size, np.inf), np.maximum(most, 1e-300)))
+        fit = lsq_linear(matrix, target, (0.0, high), method="bvls", max_iter=200).x
+        weights[active] = fit[: active.size]
+        downhill = -slope - fit @ columns
+    most = np.maximum(kinks.masses @ weights, 1e-300)
+    shares = np.clip(fit[active.size :] / most, 0.0, 1.0)
+    return examine(problem, _with_shares(point, kinks, shares), weights[1:])
+
+
+def _with_shares(point: Point, kinks: Kinks, shares: np.ndarray) -> Point:
+    """Return the point with these subgradients at its kinks."""
+    more = shares - kinks.used
+
+    def vjp(weights: np.ndarray) -> np.ndarray:
+        return to_numpy(point.vjp(weights)) + (more * (kinks.masses @ weights)) @ kinks.jumps
+
+    return Point(point.x, point.values, vjp)
