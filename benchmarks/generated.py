@@ -1,4 +1,4 @@
-"""Sparse data of any size, with two groups whose scores differ."""
+"""Data of any size, with two groups whose scores differ."""
 
 from __future__ import annotations
 
@@ -24,6 +24,16 @@ def sparse_rows(n: int, d: int, per_row: int = 20, seed: int = 0):
         shape=(n, d),
     )
     X.sum_duplicates()
+    y = (X @ weights + rng.logistic(size=n) > 0.5).astype(int)
+    return X, y, np.where(a, "a", "b")
+
+
+def dense_rows(n: int, d: int, seed: int = 0):
+    """Return dense features (n, d), labels and groups, much like `sparse_rows`."""
+    rng = np.random.default_rng(seed)
+    weights = rng.normal(size=d) * 1.3 / np.sqrt(d)
+    a = rng.random(n) < 0.4
+    X = rng.normal(size=(n, d)) + 1.3 / np.sqrt(d) * a[:, None] * np.sign(weights)
     y = (X @ weights + rng.logistic(size=n) > 0.5).astype(int)
     return X, y, np.where(a, "a", "b")
 

@@ -15,6 +15,7 @@ from equipoise.estimators.inputs import column_scales, read_rows, split_sensitiv
 from equipoise.estimators.predictor import LinearPredictor
 from equipoise.estimators.report import make_report
 from equipoise.estimators.streaming import learn_batch
+from equipoise.estimators.threads import suitable_threads
 from equipoise.estimators.training import bind_and_compare, fit_constrained, judge, penalised
 from equipoise.models.linear import LinearModel
 from equipoise.solvers import Solver
@@ -158,17 +159,20 @@ class ConstrainedClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
                 f"Only binary classification is supported. {owner} got {len(rows.classes)} classes; "
                 f"for class-wise bounds see NeymanPearsonClassifier."
             )
-        model = LinearModel(rows.X, self.fit_intercept, *column_scales(owner, rows.X, rows.weight))
-        binding, plain = bind_and_compare(self, model, rows, groups)
-        problem = penalised(self, model, binding, rows)
-        fit = fit_constrained(self, problem, binding, plain)
-        self.classes_, self.sensitive_names_ = rows.classes, names
-        if hasattr(self, "stream_"):
-            del self.stream_
-        self._store(model, fit)
-        self.report_ = make_report(
-            binding, fit, measure(problem, plain, fit.allowed), rows.codes == 1, rows.weight
-        )
+        with suitable_threads(rows.X):
+            model = LinearModel(
+                rows.X, self.fit_intercept, *column_scales(owner, rows.X, rows.weight)
+            )
+            binding, plain = bind_and_compare(self, model, rows, groups)
+            problem = penalised(self, model, binding, rows)
+            fit = fit_constrained(self, problem, binding, plain)
+            self.classes_, self.sensitive_names_ = rows.classes, names
+            if hasattr(self, "stream_"):
+                del self.stream_
+            self._store(model, fit)
+            self.report_ = make_report(
+                binding, fit, measure(problem, plain, fit.allowed), rows.codes == 1, rows.weight
+            )
         judge(self, binding, fit)
         return self
 

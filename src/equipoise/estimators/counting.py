@@ -6,12 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from equipoise.certificate import certify
 from equipoise.constraints import Binding, Row
 from equipoise.problems.learning import LearningProblem
 from equipoise.run import Result
 from equipoise.status import Status
+from equipoise.terms import RateTerms
 
 COUNTED = 1e-12  # what rounding may add to a counted rate
 FEW = 1000  # thresholds that are all tried
@@ -129,11 +131,23 @@ def measure(
     return Kept(result, solved, float(values[0]), true, values[1:], allowed, prices, rounds)
 
 
-def gap_at(problem: LearningProblem, x: np.ndarray) -> np.ndarray:
-    """Counted minus smooth constraint values."""
+def gap_at(problem: LearningProblem, x: np.ndarray, true: np.ndarray | None = None) -> np.ndarray:
+    """Counted minus smooth constraint values; `true`: the counted ones, where they are known."""
     plain = problem.terms.with_(shift=np.zeros(problem.n_constraints))
     smooth = plain.at(problem.model.scores(x)).values[1:]
-    return problem.terms.hard(prediction_scores(problem.model, x))[1:] - smooth
+    if true is None:
+        true = problem.terms.hard(prediction_scores(problem.model, x))[1:]
+    return true - smooth
+
+
+def grain(problem: LearningProblem) -> np.ndarray:
+    """Return the most that one row adds to each counted value by one rate; 0 if not known."""
+    terms = problem.terms
+    if not isinstance(terms, RateTerms):
+        return np.zeros(problem.n_constraints)
+    largest = np.concatenate([channel.weights.largest for channel in terms.channels])
+    shares = abs(terms.coefficients[1:]) @ sparse.diags_array(largest)
+    return shares.max(axis=1).toarray().ravel()
 
 
 def move_threshold(problem: LearningProblem, fit: Kept) -> Kept | None:

@@ -121,8 +121,9 @@ def column_scales(owner: str, X: Any, weight: Any) -> tuple[np.ndarray, np.ndarr
     constant = variance <= 1e-12 * square
     if not sparse.issparse(X):
         if np.any((variance <= 1e-6 * square) & (square > 0)):  # far from 0: subtract first
-            variance = np.array([share @ (column - c) ** 2 for column, c in zip(X.T, center)])
-            constant = variance <= 1e-24 * square
+            far = np.flatnonzero(variance <= 1e-6 * square)
+            variance[far] = [share @ (X[:, j] - center[j]) ** 2 for j in far]
+            constant = variance <= np.where(variance <= 1e-6 * square, 1e-24, 1e-12) * square
         center = np.where(constant, X[np.argmax(share)], center)  # leaves nothing but rounding
     if constant.all():
         raise ValueError(
@@ -145,7 +146,8 @@ def _present(X: Any, share: np.ndarray) -> np.ndarray:
             weights = np.repeat(rows, np.diff(ends)) * (X.data[part] != 0)
             present += np.bincount(X.indices[part], weights, minlength=present.size)
         return present
-    return np.array([share @ (column != 0) for column in X.T])
+    parts = range(0, X.shape[0], CHUNK // 16)  # in the cache of a core
+    return sum(share[i : i + CHUNK // 16] @ (X[i : i + CHUNK // 16] != 0) for i in parts)
 
 
 def _moments(X: Any, share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

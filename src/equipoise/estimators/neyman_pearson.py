@@ -17,6 +17,7 @@ from equipoise.estimators.infeasible import complain
 from equipoise.estimators.inputs import Rows, column_scales, read_rows
 from equipoise.estimators.predictor import LinearPredictor, codes_of
 from equipoise.estimators.promise import keep
+from equipoise.estimators.threads import suitable_threads
 from equipoise.models.linear import LinearModel, MultiClassLinearModel
 from equipoise.problems import LearningProblem, MeritProblem
 from equipoise.problems.merit import Lagrangian
@@ -115,15 +116,16 @@ class NeymanPearsonClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         self.classes_ = rows.classes
         target, limits = self._limits()
         free = self.radius is None
-        scales = column_scales(type(self).__name__, rows.X, rows.weight) if free else ()
-        if len(rows.classes) == 2:
-            model: Any = LinearModel(rows.X, free, *scales)
-            fit = self._fit_two(model, rows, target, limits)
-        else:
-            model = MultiClassLinearModel(rows.X, len(rows.classes), free, *scales)
-            fit = self._fit_many(model, rows, target, limits)
-        self._store(model, fit)
-        self._count(model, fit, rows)
+        with suitable_threads(rows.X):
+            scales = column_scales(type(self).__name__, rows.X, rows.weight) if free else ()
+            if len(rows.classes) == 2:
+                model: Any = LinearModel(rows.X, free, *scales)
+                fit = self._fit_two(model, rows, target, limits)
+            else:
+                model = MultiClassLinearModel(rows.X, len(rows.classes), free, *scales)
+                fit = self._fit_many(model, rows, target, limits)
+            self._store(model, fit)
+            self._count(model, fit, rows)
         self._judge(limits, target, fit)
         return self
 

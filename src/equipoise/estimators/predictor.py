@@ -48,8 +48,10 @@ class LinearPredictor:
         """Solve a problem; `near` is the result of a similar one, whose multipliers help."""
         tol = max(self.tol, reachable(problem.facts.rounding), ROUGH if rough else 0.0)
         solver = choose(problem, self._margin * tol) if self.solver == "auto" else self.solver
-        if near is not None and near.success and isinstance(solver, AugmentedNewton):
-            solver = replace(solver, multipliers=near.multipliers)
+        alike = near is not None and near.multipliers.size == problem.n_constraints
+        if near is not None and alike and near.success and isinstance(solver, AugmentedNewton):
+            learned = getattr(near.state, "learned", None)
+            solver = replace(solver, multipliers=near.multipliers, learned=learned)
         seed = self.random_state or 0
         if not isinstance(seed, int | np.integer):
             seed = check_random_state(seed).randint(2**31)
@@ -60,7 +62,8 @@ class LinearPredictor:
         coef, intercept = model.coefficients(fit.result.x)
         self.coef_ = np.atleast_2d(coef)
         self.intercept_ = np.atleast_1d(np.asarray(intercept, dtype=np.float64))
-        self.result_, self.certificate_ = fit.result, fit.result.certificate
+        self.result_ = replace(fit.result, state=None)  # large, and of no use any more
+        self.certificate_ = fit.result.certificate
         self.status_, self.trace_ = fit.result.status, fit.result.trace
         self.n_iter_ = max(1, fit.result.nit)
 

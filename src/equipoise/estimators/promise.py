@@ -2,8 +2,8 @@
 
 Training sees smooth rates (sigmoids); the user counts predictions. The difference of the two at the
 current model is added to the smooth constraints as a shift, and the problem solved again from there:
-at a fixed point the shifted smooth rates are the counted ones. Sharper sigmoids differ less, and are
-used where the plain ones do not settle.
+at a fixed point the shifted smooth rates are the counted ones. The sigmoids are as sharp as the scores
+of the model without constraints ask for; sharper ones are used where these do not settle.
 """
 
 from __future__ import annotations
@@ -12,15 +12,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from equipoise.estimators.counting import Kept, gap_at, measure
+from equipoise.estimators.counting import Kept, gap_at, grain, measure
 from equipoise.estimators.repair import Run, repaired
 from equipoise.problems.learning import LearningProblem
 from equipoise.run import Result
 
-SHARPNESS = (1.0, 3.0, 6.0, 12.0)
+SPREAD = 4.0  # standard deviation of the scores, in widths of the sigmoids
+SHARPER = (1.0, 3.0, 6.0, 12.0)
 ROUNDS = 5  # of shifting, at each sharpness
-CLOSE = 2e-3  # a bound met with less than this to spare is used up
-LITTLE = 0.02  # what using up the other bounds may gain where one is, relative to the objective
+CLOSE = 2e-3, 5e-3  # a bound met with less than this to spare is used up; more, where
+ROWS = 6  # rows make up so much
+LITTLE = 0.01  # what using up the other bounds may gain where one is, relative to the objective
 NEGLIGIBLE = 0.003  # what using up bounds may gain anyway
 
 
@@ -30,11 +32,13 @@ def keep(
     run: Run,
     allowed: np.ndarray,
     *,
+    plain: np.ndarray | None = None,
     near: Result | None = None,
 ) -> Kept:
     """Fit so that the bounds hold on counted rates, at little loss.
 
-    1. solve the smooth problem roughly; go to 4 if the bounds hold by counting and are used up
+    1. shift <- half of counted - smooth at the model without constraints; solve roughly; go to 4
+       if the bounds hold by counting and are used up
     2. for each sharpness, a few times: shift <- counted - smooth at the current model, by the secant
        rule; solve roughly again, from the current model; go to 4 if the bounds hold and are used up
     3. of all models whose counted rates meet the bounds, take the one with the least objective; try
@@ -51,17 +55,23 @@ def keep(
         roughly if asked to.
     allowed : array of shape (m,)
         See `Kept`.
+    plain : array of shape (dim,), optional
+        The model without constraints. Without it, sigmoids are plain at first and not shifted.
     near : Result, optional
-        Of nearly the same problem, at `x0`: line 1 then already shifts by what is known there, and
+        Of nearly the same problem, at `x0`: line 1 then shifts by all that is missing there, and
         nothing is solved roughly.
     """
-    first = problem
+    start = 1.0 if plain is None else _sharpness(problem, plain)
+    first, close = _sharpened(problem, start), np.clip(ROWS * grain(problem), *CLOSE)
     if near is not None:
-        shift = gap_at(problem, x0) + 0.5 * CLOSE
-        first = problem.shifted(shift)
+        first = first.shifted(gap_at(first, x0) + close)
+    elif plain is not None:
+        first = first.shifted(0.5 * gap_at(first, plain))
     tried: list[Kept] = []
 
     def solved(shifted: LearningProblem, x: np.ndarray, last: Result | None, rough: bool) -> Kept:
+        if tried:  # what a run learned of the Hessian helps the next one; it is large
+            tried[-1] = replace(tried[-1], result=replace(tried[-1].result, state=None))
         tried.append(measure(problem, run(shifted, x, last, rough), allowed, shifted))
         return tried[-1]
 
@@ -73,27 +83,24 @@ def keep(
             return fit.certified
         return fit.kept and solved(fit.problem, fit.result.x, fit.result, False).certified
 
-    known = near if near is not None and near.multipliers.size == problem.n_constraints else None
-    fit = solved(first, x0, known, rough)  # 1
-    if _settled(fit) and finished(fit):
+    fit = solved(first, x0, near, rough)  # 1
+    if _settled(fit, close) and finished(fit):
         return replace(tried[-1], rounds=len(tried))
-    for sharpness in SHARPNESS:  # 2
-        sharp = problem
-        if sharpness > 1.0:
-            sharp = problem.with_terms(problem.terms.with_(sharpness=sharpness))
+    for sharper in SHARPER:  # 2
+        sharp = _sharpened(problem, sharper * start)
         fit = min(tried, key=Kept.rank)
-        last, search = fit.result, Secant(_aim(problem, sharp, fit))
+        last, search = fit.result, Secant(_aim(sharp, fit, close))
         for attempt in range(ROUNDS):
             shift = search.shift
             if attempt == ROUNDS - 1 and not any(fit.kept for fit in tried):
                 shift = shift + 1.5 * tried[-1].violation  # rather too tight than broken
             fit = solved(sharp.shifted(shift), last.x, last, rough)
-            if _settled(fit) and finished(fit):
+            if _settled(fit, close) and finished(fit):
                 return replace(tried[-1], rounds=len(tried))
             last = tried[-1].result
             if not last.success:
                 break
-            search.see(_aim(problem, sharp, tried[-1]))
+            search.see(_aim(sharp, tried[-1], close))
         best = min(tried, key=Kept.rank)
         if _gain(best) <= LITTLE and finished(best):  # 3
             return replace(tried[-1], rounds=len(tried))
@@ -102,10 +109,21 @@ def keep(
     return repaired(problem, tried, run, allowed)  # 5
 
 
-def _aim(problem: LearningProblem, sharp: LearningProblem, fit: Kept) -> np.ndarray:
+def _sharpness(problem: LearningProblem, x: np.ndarray) -> float:
+    """Return how sharp sigmoids must be for most scores to lie where they are nearly steps."""
+    spread = float(np.std(problem.model.scores(x)))
+    return float(np.clip(SPREAD / max(spread, 1e-300), 1.0, 10.0))
+
+
+def _sharpened(problem: LearningProblem, sharpness: float) -> LearningProblem:
+    if sharpness == 1.0 or problem.n_constraints == 0:
+        return problem
+    return problem.sharpened(sharpness)
+
+
+def _aim(sharp: LearningProblem, fit: Kept, close: np.ndarray) -> np.ndarray:
     """Counted minus smooth constraint values, and a little: between used up and broken."""
-    gap = fit.true - fit.smooth if sharp is problem else gap_at(sharp, fit.result.x)
-    return gap + 0.5 * CLOSE
+    return gap_at(sharp, fit.result.x, fit.true) + 0.5 * close
 
 
 class Secant:
@@ -131,11 +149,11 @@ class Secant:
         self.shift = self.shift + self.move
 
 
-def _settled(fit: Kept) -> bool:
+def _settled(fit: Kept, close: np.ndarray) -> bool:
     """Whether the bounds hold by counting, and loosening the smooth ones would gain little."""
     if not fit.certified:
         return False
-    used_up = bool(fit.true[fit.prices > 1e-9].max(initial=-np.inf) >= -CLOSE)
+    used_up = bool((fit.true >= -close)[fit.prices > 1e-9].any())
     return _gain(fit) <= (LITTLE if used_up else NEGLIGIBLE)
 
 

@@ -22,6 +22,7 @@ from equipoise.estimators.counting import Kept
 from equipoise.estimators.curve import Frontier, FrontierPoint
 from equipoise.estimators.inputs import column_scales, read_rows, split_sensitive
 from equipoise.estimators.predictor import codes_of
+from equipoise.estimators.threads import suitable_threads
 from equipoise.estimators.training import bind_constraints, fit_constrained, fit_plain, penalised
 from equipoise.models.linear import LinearModel
 from equipoise.run import Checkpoint
@@ -104,10 +105,11 @@ def frontier(
             ShuffleSplit(splits, test_size=test_size, random_state=seed).split(np.zeros(n))
         )
     data = (X, y, sensitive_features, sample_weight)
-    paths = Parallel(n_jobs=n_jobs)(
-        delayed(_path)(clone(estimator), data, part, listed, rule, number, folder, progress)
-        for number, part in enumerate(parts)
-    )
+    with suitable_threads(X):
+        paths = Parallel(n_jobs=n_jobs)(
+            delayed(_path)(clone(estimator), data, part, listed, rule, number, folder, progress)
+            for number, part in enumerate(parts)
+        )
     return Frontier(tuple(point for path in paths for point in path))
 
 
@@ -164,10 +166,10 @@ def _path(
             binding = bind_constraints(estimator, rows, groups, best_loss)
             moved = binding, penalised(estimator, model, binding, rows)
         binding, problem = moved
+        x0 = None
         if not fits and points:  # resumed: start from the last point that was stored
-            start = model.parameters(points[-1].coef, points[-1].intercept)
-            plain = replace(plain, x=start)
-        fit = fit_constrained(estimator, problem, binding, plain, ahead(fits, bound))
+            x0 = model.parameters(points[-1].coef, points[-1].intercept)
+        fit = fit_constrained(estimator, problem, binding, plain, ahead(fits, bound), x0)
         fits = [*fits[-1:], (bound, fit)]
         coef, intercept = model.coefficients(fit.result.x)
         measured = [row.measured(value) for row, value in zip(binding.rows, fit.true)]

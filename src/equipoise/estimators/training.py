@@ -67,12 +67,17 @@ def _loss(estimator: Any, rows: Rows) -> dict[str, Any]:
     return {"loss": estimator.loss, "objective_weight": weight}
 
 
+def _known(estimator: Any, model: Any) -> bool:
+    """Whether there is a previous solution to start from, with `warm_start`."""
+    known = hasattr(estimator, "coef_") and estimator.coef_.shape == (1, model.features.shape[1])
+    return estimator.warm_start and known
+
+
 def _start(estimator: Any, model: Any, otherwise: np.ndarray) -> np.ndarray:
     """Return where to start: at the previous solution with `warm_start`."""
-    known = hasattr(estimator, "coef_") and estimator.coef_.shape == (1, model.features.shape[1])
-    if estimator.warm_start and known:
-        return model.parameters(estimator.coef_[0], float(estimator.intercept_[0]))
-    return otherwise
+    if not _known(estimator, model):
+        return otherwise
+    return model.parameters(estimator.coef_[0], float(estimator.intercept_[0]))
 
 
 def penalised(estimator: Any, model: LinearModel, binding: Binding, rows: Rows) -> LearningProblem:
@@ -86,20 +91,25 @@ def fit_constrained(
     binding: Binding,
     plain: Result,
     near: Kept | None = None,
+    x0: np.ndarray | None = None,
 ) -> Kept:
     """Solve under the constraints; on the true metric if the estimator asks for it.
 
-    `near` is a fit under nearly the same constraints, to continue from.
+    `near` is a fit under nearly the same constraints, to continue from; `x0` is where to start
+    without one, by default at the model without constraints.
     """
     allowed = allowances(binding, problem.facts.rounding, estimator.tol)
     if not binding.rows and estimator.objective is None:
         return measure(problem, plain, allowed)
-    start = _start(estimator, problem.model, plain.x if near is None else near.result.x)
+    last = None if near is None else near.result
+    start = plain.x if x0 is None else x0
+    if last is not None:
+        start = last.x
+    elif _known(estimator, problem.model):
+        start, last = _start(estimator, problem.model, start), getattr(estimator, "result_", None)
     if estimator.true_metric:
-        return keep(
-            problem, start, estimator._run, allowed, near=None if near is None else near.result
-        )
-    return measure(problem, estimator._run(problem, start), allowed)
+        return keep(problem, start, estimator._run, allowed, plain=plain.x, near=last)
+    return measure(problem, estimator._run(problem, start, last), allowed)
 
 
 def judge(estimator: Any, binding: Binding, fit: Kept) -> None:

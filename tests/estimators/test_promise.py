@@ -1,0 +1,85 @@
+"""The parts of the promise: how sharp, how close, how far to shift."""
+
+import numpy as np
+import pytest
+
+from equipoise.constraints import bind, demographic_parity, equalized_odds
+from equipoise.datasets import make_census
+from equipoise.estimators.counting import gap_at, grain, prediction_scores
+from equipoise.estimators.promise import SPREAD, Secant, _sharpness
+from equipoise.models import LinearModel
+from equipoise.problems import LearningProblem
+from equipoise.terms import CallableTerms
+
+
+@pytest.fixture(scope="module")
+def problem():
+    data = make_census(800, seed=1)
+    terms = bind(equalized_odds(0.05), data.y, data.groups).terms
+    return LearningProblem(LinearModel(data.X / data.X.std(axis=0)), terms, l2=1e-3)
+
+
+def test_sharpness_follows_the_spread_of_the_scores(problem):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=problem.dim)
+    spread = problem.model.scores(x).std()
+    for size in (1.0, 2.0):
+        scaled = x * size / spread  # scores of this spread
+        assert _sharpness(problem, scaled) == pytest.approx(SPREAD / size)
+    assert _sharpness(problem, 100.0 * x / spread) == 1.0  # never blunter than plain
+    assert _sharpness(problem, np.zeros(problem.dim)) == 10.0  # nor endlessly sharp
+
+
+def test_sharper_sigmoids_count_better(problem):
+    x = np.random.default_rng(0).normal(size=problem.dim)
+    x *= 2.0 / problem.model.scores(x).std()
+    sizes = []
+    for k in (1.0, 3.0, 10.0, 100.0):
+        sharp = problem.sharpened(k)
+        gap = gap_at(sharp, x)
+        np.testing.assert_array_equal(
+            gap, gap_at(sharp, x, gap_at(sharp, x) + sharp.at(x).constraints)
+        )
+        sizes.append(np.abs(gap).max())
+    assert sizes[-1] < 0.2 * sizes[0]
+
+
+def test_grain_is_the_most_that_one_prediction_changes(problem):
+    x = np.random.default_rng(2).normal(size=problem.dim)
+    scores = prediction_scores(problem.model, x)
+    counted, most = problem.terms.hard(scores)[1:], np.zeros(problem.n_constraints)
+    for row in range(scores.size):
+        turned = scores.copy()
+        turned[row] = -1.0 if scores[row] > 0 else 1.0
+        most = np.maximum(most, np.abs(problem.terms.hard(turned)[1:] - counted))
+    np.testing.assert_allclose(grain(problem), most, rtol=1e-9)
+
+
+def test_grain_is_unknown_for_callables():
+    data = make_census(100, seed=1)
+    terms = CallableTerms(lambda s, y, groups: (float(s.mean()), np.full(100, 0.01)), data.y)
+    assert (grain(LearningProblem(LinearModel(data.X), terms)) == 0).all()
+
+
+def test_the_secant_rule_finds_the_shift_of_an_affine_gap():
+    """Gap = c + S shift: Broyden's method solves gap(s) = s in a few more steps than dimensions."""
+    rng = np.random.default_rng(0)
+    c, S = rng.normal(size=3), 0.4 * rng.normal(size=(3, 3))
+    search = Secant(c)
+    for _ in range(12):
+        search.see(c + S @ search.shift)
+    np.testing.assert_allclose(c + S @ search.shift, search.shift, atol=1e-6)
+
+
+@pytest.mark.parametrize("bound", [0.02, 0.05])
+def test_fits_of_different_units_are_the_same(bound):
+    """Scores decide how sharp sigmoids are, so the units of the features do not matter."""
+    from equipoise import ConstrainedClassifier
+
+    data = make_census(1500, seed=3)
+    units = np.geomspace(1e-3, 1e3, data.X.shape[1])
+    plain = ConstrainedClassifier(demographic_parity(bound)).fit(data.X, data.y, data.groups)
+    other = ConstrainedClassifier(demographic_parity(bound)).fit(
+        data.X * units, data.y, data.groups
+    )
+    np.testing.assert_allclose(other.coef_ * units, plain.coef_, rtol=1e-3, atol=1e-4)
