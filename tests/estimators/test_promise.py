@@ -2,10 +2,13 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
+from equipoise import ConstrainedClassifier
 from equipoise.constraints import bind, demographic_parity, equalized_odds
 from equipoise.datasets import make_census
-from equipoise.estimators.counting import gap_at, grain, prediction_scores
+from equipoise.estimators.counting import gap_at, grain, linear_scores, prediction_scores
+from equipoise.estimators.inputs import column_scales
 from equipoise.estimators.promise import SPREAD, Secant, _sharpness
 from equipoise.models import LinearModel
 from equipoise.problems import LearningProblem
@@ -19,15 +22,11 @@ def problem():
     return LearningProblem(LinearModel(data.X / data.X.std(axis=0)), terms, l2=1e-3)
 
 
-def test_sharpness_follows_the_spread_of_the_scores(problem):
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=problem.dim)
-    spread = problem.model.scores(x).std()
-    for size in (1.0, 2.0):
-        scaled = x * size / spread  # scores of this spread
-        assert _sharpness(problem, scaled) == pytest.approx(SPREAD / size)
-    assert _sharpness(problem, 100.0 * x / spread) == 1.0  # never blunter than plain
-    assert _sharpness(problem, np.zeros(problem.dim)) == 10.0  # nor endlessly sharp
+def test_sharpness_follows_the_spread_of_the_scores():
+    for spread in (1.0, 2.0):
+        assert _sharpness(spread) == pytest.approx(SPREAD / spread)
+    assert _sharpness(100.0) == 1.0  # never blunter than plain
+    assert _sharpness(0.0) == 10.0  # nor endlessly sharp
 
 
 def test_sharper_sigmoids_count_better(problem):
@@ -74,8 +73,6 @@ def test_the_secant_rule_finds_the_shift_of_an_affine_gap():
 @pytest.mark.parametrize("bound", [0.02, 0.05])
 def test_fits_of_different_units_are_the_same(bound):
     """Scores decide how sharp sigmoids are, so the units of the features do not matter."""
-    from equipoise import ConstrainedClassifier
-
     data = make_census(1500, seed=3)
     units = np.geomspace(1e-3, 1e3, data.X.shape[1])
     plain = ConstrainedClassifier(demographic_parity(bound)).fit(data.X, data.y, data.groups)
@@ -83,3 +80,19 @@ def test_fits_of_different_units_are_the_same(bound):
         data.X * units, data.y, data.groups
     )
     np.testing.assert_allclose(other.coef_ * units, plain.coef_, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array, np.float32])
+def test_predictions_are_those_that_were_counted(kind):
+    """To the last bit: a score of nearly 0 may not change sides."""
+    data = make_census(1200, seed=5)
+    X = kind(data.X)
+    model = ConstrainedClassifier(demographic_parity(0.05)).fit(X, data.y, data.groups)
+    scales = column_scales("test", X, None)
+    linear = LinearModel(X, True, *scales)
+    x = linear.parameters(model.coef_[0], float(model.intercept_[0]))
+    coef, intercept = linear.coefficients(x)
+    np.testing.assert_array_equal(
+        linear_scores(X, coef[None], np.array([intercept])), prediction_scores(linear, x)
+    )
+    assert model.decision_function(X).shape == (1200,)

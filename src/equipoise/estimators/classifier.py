@@ -171,7 +171,11 @@ class ConstrainedClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
                 del self.stream_
             self._store(model, fit)
             self.report_ = make_report(
-                binding, fit, measure(problem, plain, fit.allowed), rows.codes == 1, rows.weight
+                binding,
+                fit,
+                measure(problem, plain.result, fit.allowed),
+                rows.codes == 1,
+                rows.weight,
             )
         judge(self, binding, fit)
         return self

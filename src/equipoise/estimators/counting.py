@@ -10,6 +10,7 @@ from scipy import sparse
 
 from equipoise.certificate import certify
 from equipoise.constraints import Binding, Row
+from equipoise.models import LinearModel
 from equipoise.problems.learning import LearningProblem
 from equipoise.run import Result
 from equipoise.status import Status
@@ -83,6 +84,20 @@ class Kept:
         return not self.kept, not self.certified, value
 
 
+@dataclass(frozen=True)
+class Plain:
+    """The model without constraints: to compare with, and to start from."""
+
+    result: Result
+    loss: float  # without the penalty
+    spread: float  # the standard deviation of its scores
+
+    @property
+    def x(self) -> np.ndarray:
+        """Its parameters."""
+        return self.result.x
+
+
 def reachable(rounding: float) -> float:
     """Return the least residual worth aiming for: with float32 features, about 1e-4."""
     return 1e3 * rounding
@@ -100,8 +115,8 @@ def allowances(binding: Binding, rounding: float, tol: float) -> np.ndarray:
 
 def linear_scores(X: Any, coef: np.ndarray, intercept: Any) -> np.ndarray:
     """Return the scores that predictions are made from, in the precision of `X`."""
-    scores = np.asarray(X @ coef.T.astype(X.dtype, copy=False)) + intercept
-    return scores.ravel() if len(coef) == 1 else scores
+    weights = coef.astype(X.dtype, copy=False)
+    return np.asarray(X @ (weights[0] if len(coef) == 1 else weights.T)) + intercept
 
 
 def prediction_scores(model: Any, x: np.ndarray) -> np.ndarray:
@@ -110,8 +125,10 @@ def prediction_scores(model: Any, x: np.ndarray) -> np.ndarray:
     The model's own centre and scale inside the product, so its scores round differently, and a
     row whose score is nearly 0 would be counted on the wrong side.
     """
+    if isinstance(model, LinearModel):
+        return model.raw_scores(x)
     coef, intercept = model.coefficients(x)
-    return linear_scores(model.features.A, np.atleast_2d(coef), intercept)
+    return linear_scores(model.features.A, coef, intercept)
 
 
 def measure(

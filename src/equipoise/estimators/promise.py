@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from equipoise.estimators.counting import Kept, gap_at, grain, measure
+from equipoise.estimators.counting import Kept, Plain, gap_at, grain, measure
 from equipoise.estimators.repair import Run, repaired
 from equipoise.problems.learning import LearningProblem
 from equipoise.run import Result
@@ -32,7 +32,7 @@ def keep(
     run: Run,
     allowed: np.ndarray,
     *,
-    plain: np.ndarray | None = None,
+    plain: Plain | None = None,
     near: Result | None = None,
 ) -> Kept:
     """Fit so that the bounds hold on counted rates, at little loss.
@@ -55,18 +55,18 @@ def keep(
         roughly if asked to.
     allowed : array of shape (m,)
         See `Kept`.
-    plain : array of shape (dim,), optional
+    plain : Plain, optional
         The model without constraints. Without it, sigmoids are plain at first and not shifted.
     near : Result, optional
         Of nearly the same problem, at `x0`: line 1 then shifts by all that is missing there, and
         nothing is solved roughly.
     """
-    start = 1.0 if plain is None else _sharpness(problem, plain)
+    start = 1.0 if plain is None else _sharpness(plain.spread)
     first, close = _sharpened(problem, start), np.clip(ROWS * grain(problem), *CLOSE)
     if near is not None:
         first = first.shifted(gap_at(first, x0) + close)
     elif plain is not None:
-        first = first.shifted(0.5 * gap_at(first, plain))
+        first = first.shifted(0.5 * gap_at(first, plain.x))
     tried: list[Kept] = []
 
     def solved(shifted: LearningProblem, x: np.ndarray, last: Result | None, rough: bool) -> Kept:
@@ -109,9 +109,8 @@ def keep(
     return repaired(problem, tried, run, allowed)  # 5
 
 
-def _sharpness(problem: LearningProblem, x: np.ndarray) -> float:
+def _sharpness(spread: float) -> float:
     """Return how sharp sigmoids must be for most scores to lie where they are nearly steps."""
-    spread = float(np.std(problem.model.scores(x)))
     return float(np.clip(SPREAD / max(spread, 1e-300), 1.0, 10.0))
 
 
@@ -153,7 +152,7 @@ def _settled(fit: Kept, close: np.ndarray) -> bool:
     """Whether the bounds hold by counting, and loosening the smooth ones would gain little."""
     if not fit.certified:
         return False
-    used_up = bool((fit.true >= -close)[fit.prices > 1e-9].any())
+    used_up = bool((fit.true >= -1.5 * close)[fit.prices > 1e-9].any())
     return _gain(fit) <= (LITTLE if used_up else NEGLIGIBLE)
 
 

@@ -18,7 +18,7 @@ from sklearn.utils import _safe_indexing
 from equipoise import _check
 from equipoise.constraints.groups import Groups
 from equipoise.estimators.continuation import ahead, rebound
-from equipoise.estimators.counting import Kept
+from equipoise.estimators.counting import Kept, prediction_scores
 from equipoise.estimators.curve import Frontier, FrontierPoint
 from equipoise.estimators.inputs import column_scales, read_rows, split_sensitive
 from equipoise.estimators.predictor import codes_of
@@ -154,7 +154,7 @@ def _path(
         return points
     scales = column_scales(owner, rows.X, rows.weight)
     model = LinearModel(rows.X, estimator.fit_intercept, *scales)
-    plain, best_loss = fit_plain(estimator, model, rows)
+    plain = fit_plain(estimator, model, rows)
     groups = None if groups is None else Groups(groups, rows.y.size)  # read once for all bounds
     fits: list[tuple[float, Kept]] = []
     binding, problem = None, None
@@ -163,7 +163,7 @@ def _path(
         moved = rebound(binding, problem, estimator.constraints, rule(bound))
         estimator.constraints = rule(bound)
         if moved is None:
-            binding = bind_constraints(estimator, rows, groups, best_loss)
+            binding = bind_constraints(estimator, rows, groups, plain.loss)
             moved = binding, penalised(estimator, model, binding, rows)
         binding, problem = moved
         x0 = None
@@ -173,7 +173,7 @@ def _path(
         fits = [*fits[-1:], (bound, fit)]
         coef, intercept = model.coefficients(fit.result.x)
         measured = [row.measured(value) for row, value in zip(binding.rows, fit.true)]
-        scores = np.asarray(rows.X @ coef.astype(rows.X.dtype, copy=False)) + intercept
+        scores = prediction_scores(model, fit.result.x)
         point = FrontierPoint(
             bound=bound,
             split=number,

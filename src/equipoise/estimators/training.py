@@ -8,26 +8,25 @@ import numpy as np
 from sklearn.utils import compute_sample_weight
 
 from equipoise.constraints import Binding
-from equipoise.estimators.counting import Kept, allowances, measure
+from equipoise.estimators.counting import Kept, Plain, allowances, measure
 from equipoise.estimators.infeasible import complain
 from equipoise.estimators.inputs import Rows, bind_rows
 from equipoise.estimators.promise import keep
 from equipoise.models.linear import LinearModel
 from equipoise.problems.learning import LearningProblem
-from equipoise.run import Result
 
 
 def bind_and_compare(
     estimator: Any, model: LinearModel, rows: Rows, groups: Any
-) -> tuple[Binding, Result]:
+) -> tuple[Binding, Plain]:
     """Bind the constraints, and fit without them: the model to compare with, and to start from."""
     listed = estimator.constraints if isinstance(estimator.constraints, list | tuple) else ()
     budget = any("best_loss" in getattr(c, "needs", ()) for c in (estimator.constraints, *listed))
     # bound before the work, so that errors come early
     binding = None if budget else bind_constraints(estimator, rows, groups, None)
     compared = binding is None or bool(binding.rows) or estimator.objective is not None
-    plain, loss = fit_plain(estimator, model, rows, rough=compared and not budget)
-    return binding or bind_constraints(estimator, rows, groups, loss), plain
+    plain = fit_plain(estimator, model, rows, rough=compared and not budget)
+    return binding or bind_constraints(estimator, rows, groups, plain.loss), plain
 
 
 def bind_constraints(estimator: Any, rows: Rows, groups: Any, best_loss: float | None) -> Binding:
@@ -46,16 +45,15 @@ def bind_constraints(estimator: Any, rows: Rows, groups: Any, best_loss: float |
     )
 
 
-def fit_plain(
-    estimator: Any, model: LinearModel, rows: Rows, rough: bool = True
-) -> tuple[Result, float]:
-    """Fit without constraints; return the result and its loss without the penalty."""
+def fit_plain(estimator: Any, model: LinearModel, rows: Rows, rough: bool = True) -> Plain:
+    """Fit without constraints."""
     free = bind_rows(
         type(estimator).__name__, (), rows.y, None, rows.weight, **_loss(estimator, rows)
     )
     start = _start(estimator, model, np.zeros(model.dim))
-    plain = estimator._run(penalised(estimator, model, free, rows), start, rough=rough)
-    return plain, float(free.terms.at(model.scores(plain.x)).values[0])
+    result = estimator._run(penalised(estimator, model, free, rows), start, rough=rough)
+    scores = model.scores(result.x)
+    return Plain(result, float(free.terms.at(scores).values[0]), float(np.std(scores)))
 
 
 def _loss(estimator: Any, rows: Rows) -> dict[str, Any]:
@@ -89,7 +87,7 @@ def fit_constrained(
     estimator: Any,
     problem: LearningProblem,
     binding: Binding,
-    plain: Result,
+    plain: Plain,
     near: Kept | None = None,
     x0: np.ndarray | None = None,
 ) -> Kept:
@@ -100,7 +98,7 @@ def fit_constrained(
     """
     allowed = allowances(binding, problem.facts.rounding, estimator.tol)
     if not binding.rows and estimator.objective is None:
-        return measure(problem, plain, allowed)
+        return measure(problem, plain.result, allowed)
     last = None if near is None else near.result
     start = plain.x if x0 is None else x0
     if last is not None:
@@ -108,7 +106,7 @@ def fit_constrained(
     elif _known(estimator, problem.model):
         start, last = _start(estimator, problem.model, start), getattr(estimator, "result_", None)
     if estimator.true_metric:
-        return keep(problem, start, estimator._run, allowed, plain=plain.x, near=last)
+        return keep(problem, start, estimator._run, allowed, plain=plain, near=last)
     return measure(problem, estimator._run(problem, start, last), allowed)
 
 

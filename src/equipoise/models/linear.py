@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from functools import cached_property
 from typing import Any, final
@@ -49,15 +50,21 @@ class LinearModel(Model):
         self.dim = d + self.intercept
         self.penalised = np.r_[np.ones(d), np.zeros(int(self.intercept))]
         self.sketchable = self.features.on_host
-        self._latest: tuple[np.ndarray, np.ndarray] | None = None
+        self._scores, self._raw = Latest(), Latest()
 
     def scores(self, x: Array) -> Array:
         """Return the scores (n,): one product with `A`, none for the same `x` twice in a row."""
-        if not isinstance(x, np.ndarray) or not self.features.on_host:
-            return self.push(x)
-        if self._latest is None or not np.array_equal(self._latest[0], x):
-            self._latest = x.copy(), self.push(x)
-        return self._latest[1]
+        host = isinstance(x, np.ndarray) and self.features.on_host
+        return self._scores.at(x, self.push) if host else self.push(x)
+
+    def raw_scores(self, x: np.ndarray) -> np.ndarray:
+        """Return the scores as predictions compute them, from `coefficients`: they round differently."""
+        return self._raw.at(x, self._multiplied)
+
+    def _multiplied(self, x: np.ndarray) -> np.ndarray:
+        A = self.features.A
+        coef, intercept = self.coefficients(x)
+        return np.asarray(A @ coef.astype(A.dtype, copy=False)) + np.float64(intercept)
 
     def push(self, v: Array) -> Array:
         """Return the change of the scores along the direction `v` of parameters."""
@@ -87,7 +94,7 @@ class LinearModel(Model):
         part = copy(self)
         part.__dict__.pop("sketch", None)
         part.__dict__.pop("norms", None)
-        part._latest = None
+        part._scores, part._raw = Latest(), Latest()
         part.features = self.features.rows(index)
         part.n_rows = len(index)
         return part
@@ -200,6 +207,19 @@ class MultiClassLinearModel(Model):
 
     def _blocks(self, x: Array) -> Array:
         return namespace(x).reshape(x, (self.n_classes, -1))
+
+
+class Latest:
+    """A function's value at the latest point, which is asked for more than once."""
+
+    def __init__(self) -> None:
+        self._known: tuple[np.ndarray, np.ndarray] | None = None
+
+    def at(self, x: np.ndarray, function: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """Return ``function(x)``, computed unless `x` is the latest point."""
+        if self._known is None or not np.array_equal(self._known[0], x):
+            self._known = x.copy(), function(x)
+        return self._known[1]
 
 
 def _split(x: np.ndarray, intercept: bool) -> tuple[np.ndarray, float]:
