@@ -90,6 +90,7 @@ def test_preconditioners_are_inverses():
     np.testing.assert_allclose(diagonal * Learned.of(diagonal).solve(v), v, atol=1e-8)
     singular = np.outer(v, v)  # raised until it has a factor
     assert np.isfinite(Learned.of(singular.copy()).solve(v)).all()
+    np.testing.assert_array_equal(Learned.of(np.full((5, 5), np.nan)).solve(v), v)
 
 
 def test_what_cg_has_seen_corrects_the_preconditioner():

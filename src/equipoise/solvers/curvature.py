@@ -97,12 +97,13 @@ def _factored(estimate: np.ndarray) -> np.ndarray:
     ridge = 1e-12 + 1e-10 * float(mean)
     if estimate.ndim == 1:
         return estimate + ridge
-    while True:
+    while ridge < 1e300:
         np.fill_diagonal(estimate, estimate.diagonal() + ridge)
         try:
             return cho_factor(estimate, lower=True, check_finite=False)[0]
         except LinAlgError:
             ridge *= 100.0
+    return np.ones(len(estimate))  # not finite: nothing is known
 
 
 def raised_inverse(solve: Map, rows: list[Array], b: float) -> Map:
