@@ -5,7 +5,7 @@ import pytest
 
 from equipoise import ConstrainedClassifier, coverage, demographic_parity, frontier, recall
 from equipoise.datasets import make_census
-from equipoise.estimators import tradeoff
+from equipoise.estimators import path
 
 BOUNDS = [0.02, 0.05, 0.1, 0.15]
 
@@ -85,7 +85,7 @@ def test_splits_give_error_bars_on_held_out_rows(data):
 def test_a_killed_run_continues_with_nothing_lost(data, tmp_path, monkeypatch):
     model = ConstrainedClassifier(demographic_parity(0.1))
     options = {"sensitive_features": data.groups, "checkpoint": tmp_path / "curve"}
-    fit, calls = tradeoff.fit_constrained, []
+    fit, calls = path.fit_constrained, []
 
     def dies_at_the_third(*arguments):
         calls.append(arguments)
@@ -93,7 +93,7 @@ def test_a_killed_run_continues_with_nothing_lost(data, tmp_path, monkeypatch):
             raise KeyboardInterrupt
         return fit(*arguments)
 
-    monkeypatch.setattr(tradeoff, "fit_constrained", dies_at_the_third)
+    monkeypatch.setattr(path, "fit_constrained", dies_at_the_third)
     with pytest.raises(KeyboardInterrupt):
         frontier(model, data.X, data.y, BOUNDS, **options)
     again = frontier(model, data.X, data.y, BOUNDS, **options)

@@ -133,7 +133,7 @@ def test_several_classes_without_a_radius_are_standardised():
 
 def test_the_certificate_describes_the_point_returned():
     from equipoise import sets
-    from equipoise.models.linear import MultiClassLinearModel
+    from equipoise.models import MultiClassLinearModel
     from equipoise.problems.learning import LearningProblem
     from equipoise.terms.class_loss import ClassLossTerms
 

@@ -18,7 +18,7 @@ from equipoise.estimators.inputs import Rows, column_scales, read_rows
 from equipoise.estimators.predictor import LinearPredictor, codes_of
 from equipoise.estimators.promise import keep
 from equipoise.estimators.threads import suitable_threads
-from equipoise.models.linear import LinearModel, MultiClassLinearModel
+from equipoise.models import LinearModel, MultiClassLinearModel
 from equipoise.problems import LearningProblem, MeritProblem
 from equipoise.problems.merit import Lagrangian
 from equipoise.solvers import Solver

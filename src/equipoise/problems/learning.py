@@ -16,6 +16,7 @@ from equipoise.models.model import Model
 from equipoise.models.sketch import Sketch
 from equipoise.problem import Facts, Kinks, Point, Problem
 from equipoise.problems.kinks import heaviest, kinks_near
+from equipoise.problems.learning_facts import facts_of
 from equipoise.sets.set import Set
 from equipoise.sets.whole_space import WholeSpace
 from equipoise.terms.terms import Terms, TermsPoint
@@ -84,7 +85,7 @@ class LearningProblem(Problem):
         self.batch = None if batch is None else _check.count(owner, "batch", batch, least=1)
         if self.batch is not None and self.batch > model.n_rows:
             _check.fail(owner, "batch", f"must be at most the {model.n_rows} rows", batch)
-        self.facts = facts if facts is not None else self._facts()
+        self.facts = facts if facts is not None else facts_of(self)
         self._sharp: dict[float, Facts] = {}  # of sharper sigmoids; shifts change nothing in them
 
     def at(self, x: Array) -> Point:
@@ -152,7 +153,7 @@ class LearningProblem(Problem):
         changed = copy(self)
         changed.terms = self.terms.with_(sharpness=sharpness)
         if sharpness not in self._sharp:
-            self._sharp[sharpness] = changed._facts()
+            self._sharp[sharpness] = facts_of(changed)
         changed.facts = self._sharp[sharpness]
         return changed
 
@@ -190,46 +191,11 @@ class LearningProblem(Problem):
     def _weights(self, x: Array) -> Array:
         return x * like(self.model.penalised, x)
 
-    def _facts(self) -> Facts:
-        bounds = self.terms.bounds(self.model.norms)
-        lipschitz, smoothness, weak = bounds.lipschitz, bounds.smoothness, bounds.weak_convexity
-        if self.l2 > 0.0:
-            if smoothness is not None:
-                smoothness = smoothness.copy()
-                smoothness[0] += self.l2
-            if lipschitz is not None:
-                farthest = norm(self.domain.project(np.zeros(self.dim))) + self.domain.diameter
-                lipschitz = lipschitz.copy()
-                lipschitz[0] += self.l2 * farthest
-        return Facts(
-            smooth=self.terms.smooth,
-            convex=None if weak is None else bool((weak == 0).all()),
-            convex_constraints=None if weak is None else bool((weak[1:] == 0).all()),
-            weak_convexity=_largest(weak),
-            smoothness=_largest(smoothness),
-            lipschitz=_largest(lipschitz),
-            lower_bound=bounds.lower,
-            stochastic=self.batch is not None,
-            rounding=_rounding(self.model),
-        )
-
 
 def _bends(point: TermsPoint, weights: np.ndarray) -> np.ndarray:
     """The weighted second derivative with respect to every score, where it is positive."""
     bend: Any = point.bend
     return np.maximum(to_numpy(bend(weights)), 0.0)
-
-
-def _rounding(model: Model) -> float:
-    """The relative error of sums over rows of scores in the data's precision."""
-    features = getattr(model, "features", None)
-    return 1e-16 if features is None or features.dtype.itemsize >= 8 else 1e-7
-
-
-def _largest(values: np.ndarray | None) -> float | None:
-    if values is None or not np.isfinite(values).all():
-        return None
-    return float(values.max())
 
 
 def _as(gradient: Array, x: Array) -> Array:

@@ -1,0 +1,128 @@
+"""One split of a trade-off: a model for each bound, from the loosest to the tightest."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
+
+from equipoise.constraints.groups import Groups
+from equipoise.estimators.continuation import ahead, rebound
+from equipoise.estimators.counting import Kept, prediction_scores
+from equipoise.estimators.curve import FrontierPoint
+from equipoise.estimators.inputs import column_scales, read_rows, split_sensitive
+from equipoise.estimators.predictor import codes_of
+from equipoise.estimators.training import bind_constraints, fit_constrained, fit_plain, penalised
+from equipoise.models.linear import LinearModel
+from equipoise.run import Checkpoint
+
+Rule = Callable[[float], Any]
+
+
+def fit_path(
+    estimator: Any,
+    data: tuple[Any, ...],
+    part: tuple[Any, Any],
+    bounds: list[float],
+    rule: Rule,
+    number: int,
+    folder: Path | None,
+    progress: bool,
+) -> list[FrontierPoint]:
+    """Fit one split at every bound; each fit starts from the one before."""
+    train, test = part
+    n = len(data[1])
+    X, y, sensitive, weight = (_take(values, train, n) for values in data)
+    owner = type(estimator).__name__
+    features, groups, _ = split_sensitive(owner, X, sensitive)
+    rows = read_rows(estimator, features, y, weight)
+    store = None
+    points: list[FrontierPoint] = []
+    if folder is not None:
+        identity = {"bounds": bounds, "rows": rows.y.size, "estimator": repr(estimator)[:2000]}
+        store = Checkpoint(folder / f"split-{number}.checkpoint")
+        stored = store.load(identity)
+        points = [] if stored is None else stored["points"]
+    if len(points) == len(bounds):
+        return points
+    scales = column_scales(owner, rows.X, rows.weight)
+    model = LinearModel(rows.X, estimator.fit_intercept, *scales)
+    plain = fit_plain(estimator, model, rows)
+    groups = None if groups is None else Groups(groups, rows.y.size)  # read once for all bounds
+    fits: list[tuple[float, Kept]] = []
+    binding, problem = None, None
+    for bound in bounds[len(points) :]:
+        started = time.perf_counter()
+        moved = rebound(binding, problem, estimator.constraints, rule(bound))
+        estimator.constraints = rule(bound)
+        if moved is None:
+            binding = bind_constraints(estimator, rows, groups, plain.loss)
+            moved = binding, penalised(estimator, model, binding, rows)
+        binding, problem = moved
+        x0 = None
+        if not fits and points:  # resumed: start from the last point that was stored
+            x0 = model.parameters(points[-1].coef, points[-1].intercept)
+        fit = fit_constrained(estimator, problem, binding, plain, ahead(fits, bound), x0)
+        fits = [*fits[-1:], (bound, fit)]
+        coef, intercept = model.coefficients(fit.result.x)
+        measured = [row.measured(value) for row, value in zip(binding.rows, fit.true)]
+        scores = prediction_scores(model, fit.result.x)
+        point = FrontierPoint(
+            bound=bound,
+            split=number,
+            value=float(np.max(np.abs(measured))) if measured else math.nan,
+            accuracy=_accuracy(scores, rows.codes, rows.weight),
+            objective=fit.objective,
+            multiplier=float(fit.prices.sum()),
+            residual=fit.result.certificate.residual,
+            status=fit.result.status.name,
+            holds=fit.kept,
+            coef=coef,
+            intercept=float(intercept),
+            seconds=time.perf_counter() - started,
+            **_held_out(estimator, data, test, coef, intercept),
+        )
+        points.append(point)
+        if store is not None:
+            store.save({"identity": identity, "points": points})
+        if progress:
+            print(f"split {number}: {point}", flush=True)
+    return points
+
+
+def _held_out(
+    estimator: Any, data: tuple, test: Any, coef: np.ndarray, intercept: float
+) -> dict[str, float]:
+    """Measure a model on rows it has not seen."""
+    if test is None:
+        return {}
+    n = len(data[1])
+    X, y, sensitive, weight = (_take(values, test, n) for values in data)
+    X, groups, _ = split_sensitive("frontier", X, sensitive)
+    rows = read_rows(clone(estimator), X, y, weight)
+    binding = bind_constraints(estimator, rows, groups, 1.0)
+    scores = np.asarray(rows.X @ coef.astype(rows.X.dtype, copy=False)) + intercept
+    true = binding.terms.hard(scores)[1:]
+    measured = [abs(row.measured(value)) for row, value in zip(binding.rows, true)]
+    accuracy = _accuracy(scores, rows.codes, rows.weight)
+    return {"test_value": float(max(measured)), "test_accuracy": accuracy}
+
+
+def _accuracy(scores: np.ndarray, codes: np.ndarray, weight: np.ndarray | None) -> float:
+    return float(np.average(codes_of(scores) == codes, weights=weight))
+
+
+def _take(values: Any, index: Any, rows: int) -> Any:
+    """Return some rows; names of columns as they are."""
+    if values is None or index is None or isinstance(values, str):
+        return values
+    if isinstance(values, dict):
+        return {name: _safe_indexing(column, index) for name, column in values.items()}
+    length = values.shape[0] if hasattr(values, "shape") else len(values)
+    return _safe_indexing(values, index) if length == rows else values
