@@ -7,7 +7,15 @@ from scipy import sparse
 from equipoise import ConstrainedClassifier
 from equipoise.constraints import bind, demographic_parity, equalized_odds
 from equipoise.datasets import make_census
-from equipoise.estimators.counting import gap_at, grain, linear_scores, prediction_scores
+from equipoise.estimators.continuation import ahead
+from equipoise.estimators.counting import (
+    gap_at,
+    grain,
+    linear_scores,
+    measure,
+    move_threshold,
+    prediction_scores,
+)
 from equipoise.estimators.inputs import column_scales
 from equipoise.estimators.promise import SPREAD, Secant, _sharpness
 from equipoise.models import LinearModel
@@ -96,3 +104,36 @@ def test_predictions_are_those_that_were_counted(kind):
         linear_scores(X, coef[None], np.array([intercept])), prediction_scores(linear, x)
     )
     assert model.decision_function(X).shape == (1200,)
+
+
+def test_refits_of_the_same_data_come_to_rest():
+    """A model that keeps its bounds stays: nothing is given away again and again."""
+    data = make_census(2000, seed=0)
+    model = ConstrainedClassifier(demographic_parity(0.02), warm_start=True)
+    first = model.fit(data.X, data.y, data.groups).result_.fun
+    second = model.fit(data.X, data.y, data.groups).result_.fun
+    assert second <= 1.005 * first
+    coef = model.coef_
+    for _ in range(3):
+        model.fit(data.X, data.y, data.groups)
+    np.testing.assert_allclose(model.coef_, coef, rtol=1e-5)
+    assert model.result_.fun == pytest.approx(second, rel=1e-6)
+
+
+def test_a_moved_point_takes_no_proof_along():
+    """What was proved of one point says nothing of another."""
+    data = make_census(600, seed=0)
+    model = ConstrainedClassifier(demographic_parity(0.05), loss="hinge")
+    model.fit(data.X, data.y, data.groups)
+    near = model.result_.near
+    assert near is not None
+    assert "on kinks" in str(model.report_)
+    binding = bind(demographic_parity(0.05), data.y, data.groups, loss="hinge")
+    scales = column_scales("test", data.X, None)
+    problem = LearningProblem(LinearModel(data.X, True, *scales), binding.terms, l2=1 / 600)
+    fit = measure(problem, model.result_, np.full(problem.n_constraints, 1e-12))
+    moved = move_threshold(problem, fit)
+    assert moved is not None
+    assert moved.result.near is None
+    later = ahead([(0.1, fit), (0.05, fit)], 0.02)
+    assert later is fit or later.result.near is None

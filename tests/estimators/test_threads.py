@@ -55,6 +55,17 @@ def test_threads_are_given_back_after_an_error(blas):
     assert blas.now == 2
 
 
+def test_fits_that_overlap_give_threads_back_when_the_last_is_done(blas):
+    """As two Python threads may do it: first in, first out."""
+    first, second = (suitable_threads(np.ones((5, 2))) for _ in range(2))
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert blas.now == 1
+    second.__exit__(None, None, None)
+    assert blas.now == 2
+
+
 @pytest.mark.parametrize(("many", "expected"), [(0.5, 2), (0.95, 1), (3.0, 1)])
 def test_large_data_get_what_is_faster(blas, monkeypatch, many, expected):
     """With times that are given: more threads only where they save a tenth."""

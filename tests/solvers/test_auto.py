@@ -1,12 +1,14 @@
 """`auto`: what it chooses, and what that reaches where functions have kinks or noise."""
 
+import cvxpy as cp
 import numpy as np
 import pytest
 
 from equipoise import ConstrainedClassifier, Facts, FunctionProblem, Status, sets, solve
 from equipoise.constraints import demographic_parity, recall
 from equipoise.datasets import make_census
-from equipoise.problems import REFERENCES
+from equipoise.models import LinearModel
+from equipoise.problems import REFERENCES, LearningProblem
 from equipoise.solvers import (
     IQRC,
     AugmentedNewton,
@@ -16,7 +18,7 @@ from equipoise.solvers import (
     Then,
     choose,
 )
-from equipoise.terms import Logistic
+from equipoise.terms import CallableTerms, Channel, Hinge, Logistic, RateTerms, StackedTerms
 from tests.core.test_kinks import exact
 from tests.solvers.hinges import epigraph, hinge_problem
 from tests.solvers.test_random_problems import problem as random_problem
@@ -153,3 +155,56 @@ def test_hinge_estimators_are_certified_and_keep_their_bounds(constraint):
         assert max(rates) - min(rates) <= 0.02 + 1e-12
     else:
         assert positive[np.asarray(data.y) == model.classes_[1]].mean() >= 0.8 - 1e-12
+
+
+def two_hinges(seed, n=306, d=9):
+    """The hinge loss of all rows under a bound on that of the first third, a little above its least."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    sign = np.where(X @ np.ones(d) + rng.normal(size=n) > -0.5, 1, -1)
+    some = np.arange(n) < n // 3
+    weights = np.column_stack((np.full(n, 1 / n), some / some.sum()))
+    w = cp.Variable(d + 1)
+    losses = cp.pos(1 - cp.multiply(sign, np.column_stack((X, np.ones(n))) @ w))
+    least = cp.Problem(cp.Minimize(weights[:, 1] @ losses)).solve(solver=cp.CLARABEL)
+    bound = least + 0.01
+
+    def problem(bound):
+        terms = RateTerms(
+            [Channel(Hinge(), weights, sign)], np.eye(2), [0.0, -bound], names=["some"]
+        )
+        return LearningProblem(LinearModel(X), terms, l2=1e-4)
+
+    goal = weights[:, 0] @ losses + 0.5e-4 * cp.sum_squares(w[:d])
+    best = cp.Problem(cp.Minimize(goal), [weights[:, 1] @ losses <= bound]).solve(
+        solver=cp.CLARABEL
+    )
+    return problem(bound), best, problem(least - 0.02)
+
+
+@pytest.mark.parametrize("seed", [4, 7])
+def test_convex_hinge_constraints(seed):
+    """Against cvxpy; cutting planes go on where rounded kinks stall."""
+    problem, best, hopeless = two_hinges(seed)
+    chosen = choose(problem)
+    assert (type(chosen.first), type(chosen.second)) == (Smoothing, LevelSet)
+    result = solve(problem, tol=1e-6, max_steps=4000)
+    assert result.success
+    assert result.fun == pytest.approx(best, abs=1e-6)
+    found = solve(hopeless, tol=1e-6, max_steps=4000)
+    assert not found.success
+    assert found.certificate.violation == pytest.approx(0.02, rel=0.05)  # no point breaks it less
+
+
+def test_kinks_without_second_derivatives_are_not_rounded():
+    """Newton's method by differences would need thousands of evaluations for every width."""
+    base = hinge_problem()
+
+    def cap(s, y, groups):
+        return float(np.mean(s**2)) - 1.0, 2 * s / len(s)
+
+    rows = base.model.n_rows
+    terms = StackedTerms([base.terms, CallableTerms(cap, np.ones(rows))])
+    problem = LearningProblem(base.model, terms, l2=base.l2)
+    assert problem.smoothed(1.0) is not None
+    assert type(choose(problem)) is SwitchingSubgradient

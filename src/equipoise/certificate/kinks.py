@@ -13,7 +13,7 @@ from equipoise.problem import Kinks, Point, Problem
 
 WIDTHS = 1e-1, 1e-2, 1e-3, 1e-4  # x tol: scores this close to a kink are moved onto it
 MOST = 500  # multipliers fitted
-ROUNDS = 3  # a jump counts with the multipliers of its functions: both are fitted in turn
+ROUNDS = 30  # a jump counts with the multipliers of its functions: both are fitted in turn
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,12 @@ def _certified(problem: Problem, kinks: Kinks) -> Certificate:
     prices[: active.size] = np.diag(point.values[active])
     weights = np.zeros(point.values.size)
     weights[0], downhill = 1.0, -slope
+    last = None
     for _ in range(ROUNDS):
         most = kinks.masses @ weights
+        if last is not None and np.allclose(most, last, rtol=1e-12, atol=0.0):
+            break
+        last = most
         piece = problem.domain.tangent_map(kinks.x, downhill)
         matrix = np.hstack((piece(columns), prices)).T
         target = np.concatenate((-piece(slope), np.zeros(active.size)))

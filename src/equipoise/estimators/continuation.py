@@ -52,7 +52,7 @@ def ahead(fits: list[tuple[float, Kept]], bound: float) -> Kept | None:
     x = sum(w * result.x for w, result in zip(weights, results))
     lam = sum(w * result.multipliers for w, result in zip(weights, results))
     certificate = replace(last.result.certificate, x=x, multipliers=np.maximum(lam, 0.0))
-    return replace(last, result=replace(last.result, x=x, certificate=certificate))
+    return replace(last, result=replace(last.result, x=x, certificate=certificate, near=None))
 
 
 def _similar(fit: Kept, last: Kept) -> bool:

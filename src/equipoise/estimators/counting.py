@@ -140,7 +140,7 @@ def measure(
 ) -> Kept:
     """Count what became of the bounds of `problem` at a result, of `solved` if of another problem."""
     values = problem.at(result.x).values
-    true = problem.terms.hard(prediction_scores(problem.model, result.x))[1:]
+    true = counted_at(problem, result.x)
     solved = solved or problem
     prices = np.full(true.size, np.nan)
     if solved.names == problem.names:
@@ -148,12 +148,17 @@ def measure(
     return Kept(result, solved, float(values[0]), true, values[1:], allowed, prices, rounds)
 
 
+def counted_at(problem: LearningProblem, x: np.ndarray) -> np.ndarray:
+    """Return the constraint values by counting predictions."""
+    return problem.terms.hard(prediction_scores(problem.model, x))[1:]
+
+
 def gap_at(problem: LearningProblem, x: np.ndarray, true: np.ndarray | None = None) -> np.ndarray:
     """Counted minus smooth constraint values; `true`: the counted ones, where they are known."""
     plain = problem.terms.with_(shift=np.zeros(problem.n_constraints))
     smooth = plain.at(problem.model.scores(x)).values[1:]
     if true is None:
-        true = problem.terms.hard(prediction_scores(problem.model, x))[1:]
+        true = counted_at(problem, x)
     return true - smooth
 
 
@@ -203,5 +208,6 @@ def move_threshold(problem: LearningProblem, fit: Kept) -> Kept | None:
         status=Status.FEASIBLE,
         message=MOVED,
         blocking={},
+        near=None,
     )
     return replace(found, result=result, problem=shifted)

@@ -1,4 +1,4 @@
-"""One split of a trade-off: a model for each bound, from the loosest to the tightest."""
+"""One split of a trade-off: a model for each bound, the largest bound first."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from equipoise.estimators.counting import Kept, Plain, gap_at, grain, measure
+from equipoise.estimators.counting import Kept, Plain, counted_at, gap_at, grain, measure
 from equipoise.estimators.repair import Run, repaired
 from equipoise.problems.learning import LearningProblem
 from equipoise.run import Result
@@ -22,6 +22,7 @@ SHARPER = (1.0, 3.0, 6.0, 12.0)
 ROUNDS = 5  # of shifting, at each sharpness
 CLOSE = 2e-3, 5e-3  # a bound met with less than this to spare is used up; more, where
 ROWS = 6  # rows make up so much
+STAY = 0.75, 1.25  # x this: what a model may have to spare to go on from it as it is
 LITTLE = 0.01  # what using up the other bounds may gain where one is, relative to the objective
 NEGLIGIBLE = 0.003  # what using up bounds may gain anyway
 
@@ -58,13 +59,15 @@ def keep(
     plain : Plain, optional
         The model without constraints. Without it, sigmoids are plain at first and not shifted.
     near : Result, optional
-        Of nearly the same problem, at `x0`: line 1 then shifts by all that is missing there, and
-        nothing is solved roughly.
+        Of nearly the same problem, at `x0`: line 1 then shifts by all that is missing there, so
+        that a model that keeps its bounds stays, and nothing is solved roughly.
     """
     start = 1.0 if plain is None else _sharpness(plain.spread)
     first, close = _sharpened(problem, start), np.clip(ROWS * grain(problem), *CLOSE)
     if near is not None:
-        first = first.shifted(gap_at(first, x0) + close)
+        true = counted_at(problem, x0)
+        spare = np.clip(-true, *np.outer(STAY, close))
+        first = first.shifted(gap_at(first, x0, true) + spare)
     elif plain is not None:
         first = first.shifted(0.5 * gap_at(first, plain.x))
     tried: list[Kept] = []

@@ -73,7 +73,8 @@ def _judged(fit: Kept, tol: float) -> Kept:
     """Return the fit without the claim that it is optimal, if it was solved only roughly."""
     if fit.result.tol <= tol:
         return fit
-    return replace(fit, result=replace(fit.result, status=Status.FEASIBLE, message=ROUGHLY))
+    result = replace(fit.result, status=Status.FEASIBLE, message=ROUGHLY, near=None)
+    return replace(fit, result=result)
 
 
 def _least_violation(problem: LearningProblem, fit: Kept, run: Run, allowed: np.ndarray) -> Kept:

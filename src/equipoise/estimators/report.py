@@ -75,12 +75,17 @@ class Report:
     residual: float
     rounds: int
     skipped: tuple[str, ...] = ()
+    near: float | None = None  # the residual that `Result.near` proves
+
+    @property
+    def _near(self) -> str:
+        return "" if self.near is None else f" ({self.near:.1e} next to it, on kinks)"
 
     def __str__(self) -> str:
         lines = [
             self.status,
             f"accuracy {self.accuracy:.4f} (unconstrained {self.plain_accuracy:.4f}); "
-            f"KKT residual {self.residual:.1e}; {self.rounds} problems solved",
+            f"KKT residual {self.residual:.1e}{self._near}; {self.rounds} problems solved",
         ]
         if self.constraints:
             width = max(12, *(len(line.name) for line in self.constraints))
@@ -160,6 +165,7 @@ def make_report(
         constraints=lines,
         groups=tuple(groups),
         residual=fit.result.certificate.residual,
+        near=None if fit.result.near is None else fit.result.near.residual,
         rounds=fit.rounds,
         skipped=binding.skipped,
     )

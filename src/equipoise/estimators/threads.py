@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cache
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -26,8 +27,30 @@ def suitable_threads(X: Any) -> Iterator[None]:
     if isinstance(X, np.ndarray) and X.size >= LARGE and _more_are_faster(X):
         yield
         return
-    with _controller().limit(limits=1, user_api="blas"):
+    with _ONE:
         yield
+
+
+class _OneThread:
+    """One thread for BLAS while anyone is inside; the number belongs to the whole process."""
+
+    def __init__(self) -> None:
+        self._lock, self._inside, self._limit = Lock(), 0, ExitStack()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._limit.enter_context(_controller().limit(limits=1, user_api="blas"))
+            self._inside += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limit.close()
+
+
+_ONE = _OneThread()
 
 
 def _more_are_faster(X: np.ndarray) -> bool:

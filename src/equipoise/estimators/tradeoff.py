@@ -33,7 +33,7 @@ def frontier(
     checkpoint: str | Path | None = None,
     progress: bool = False,
 ) -> Frontier:
-    """Fit a model for every bound, from the loosest to the tightest, each starting from the last.
+    """Fit a model for every bound, the largest first, each starting from the last.
 
     Parameters
     ----------

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from equipoise.problem import Problem
 from equipoise.solvers.augmented_newton import AugmentedNewton
 from equipoise.solvers.iqrc import IQRC
@@ -15,6 +17,7 @@ from equipoise.solvers.switching import SwitchingSubgradient
 from equipoise.solvers.then import Then
 
 COME_NEAR = 500  # subgradient steps before proximal ones: these go far, those are exact
+FEW = 50  # dimensions in which cutting planes get somewhere
 BATCHES = 50  # mini-batches before full evaluations
 
 
@@ -22,7 +25,8 @@ def choose(problem: Problem, tol: float = 1e-8) -> Solver:
     """Return the method that suits a problem, set up to reach `tol`; nothing is left to tune.
 
     - Smooth: `AugmentedNewton`, which converges superlinearly.
-    - Kinks that the problem can round (hinge loss, absolute values): `Smoothing`, Newton's method again.
+    - Kinks that the problem can round (hinge loss, absolute values), with second derivatives: `Smoothing`,
+      Newton's method again; in few dimensions under convex constraints `LevelSet` goes on where it stalls.
     - Other kinks, convex: `LevelSet`, whose cutting planes learn all slopes around a kink, where a
       subgradient method sees one of them at a time.
     - Other kinks, weakly convex: switching subgradients to come near, then `IQRC` with the level-set
@@ -45,14 +49,23 @@ def _deterministic(problem: Problem, tol: float) -> Solver:
         return AugmentedNewton(tol=aim)
     if facts.smooth is None:
         return Then(AugmentedNewton(tol=aim), _switching(problem))
-    if problem.smoothed(1.0) is not None:
-        return Smoothing(tol=aim)
+    if _curved(problem.smoothed(1.0)):
+        few = facts.convex and problem.n_constraints > 0 and problem.dim <= FEW
+        smoothing = Smoothing(tol=aim)
+        return Then(smoothing, LevelSet(), steps=1000) if few else smoothing
     if facts.convex or facts.weak_convexity == 0.0:
         return LevelSet()
     if facts.weak_convexity is not None:
         proximal = IQRC(oracle=LevelSet(), eps_hat=InverseSqrt(0.03))
         return Then(_switching(problem), proximal, steps=COME_NEAR)
     return _switching(problem)
+
+
+def _curved(problem: Problem | None) -> bool:
+    """Whether there is such a problem, and it has second derivatives of its own."""
+    if problem is None:
+        return False
+    return problem.at(problem.domain.project(np.zeros(problem.dim))).hvp is not None
 
 
 def _switching(problem: Problem) -> SwitchingSubgradient:

@@ -88,6 +88,8 @@ def jump(
         J = np.array([point.gradient(1 + int(i)) for i in candidates])
         Z = np.array([solved(piece(row), rough).d for row in J]).T
         mu[candidates] = new = dual(J @ Z, f + J @ (d + Z @ old))
+        if not np.isfinite(new).all():
+            return None, known.after(seen, max(products))
         d = d - Z @ (new - old)  # 3
         slope = slope + (np.maximum(new + b * f, 0.0) - old) @ J
     known = known.after(seen, max(products))
