@@ -11,7 +11,6 @@ from equipoise.estimators.continuation import ahead
 from equipoise.estimators.counting import (
     gap_at,
     grain,
-    linear_scores,
     measure,
     move_threshold,
     prediction_scores,
@@ -19,6 +18,7 @@ from equipoise.estimators.counting import (
 from equipoise.estimators.inputs import column_scales
 from equipoise.estimators.promise import SPREAD, Secant, _sharpness
 from equipoise.models import LinearModel
+from equipoise.models.linear import linear_scores
 from equipoise.problems import LearningProblem
 from equipoise.terms import CallableTerms
 

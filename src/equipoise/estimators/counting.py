@@ -10,7 +10,7 @@ from scipy import sparse
 
 from equipoise.certificate import certify
 from equipoise.constraints import Binding, Row
-from equipoise.models import LinearModel
+from equipoise.models.linear import LinearModel, linear_scores
 from equipoise.problems.learning import LearningProblem
 from equipoise.run import Result
 from equipoise.status import Status
@@ -111,12 +111,6 @@ def allowances(binding: Binding, rounding: float, tol: float) -> np.ndarray:
         return row.expression is not None and any(r.kind != "loss" for _, r in row.expression.parts)
 
     return np.array([COUNTED if counted(row) else smooth for row in binding.rows])
-
-
-def linear_scores(X: Any, coef: np.ndarray, intercept: Any) -> np.ndarray:
-    """Return the scores that predictions are made from, in the precision of `X`."""
-    weights = coef.astype(X.dtype, copy=False)
-    return np.asarray(X @ (weights[0] if len(coef) == 1 else weights.T)) + intercept
 
 
 def prediction_scores(model: Any, x: np.ndarray) -> np.ndarray:

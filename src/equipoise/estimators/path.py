@@ -19,7 +19,7 @@ from equipoise.estimators.curve import FrontierPoint
 from equipoise.estimators.inputs import column_scales, read_rows, split_sensitive
 from equipoise.estimators.predictor import codes_of
 from equipoise.estimators.training import bind_constraints, fit_constrained, fit_plain, penalised
-from equipoise.models.linear import LinearModel
+from equipoise.models.linear import LinearModel, linear_scores
 from equipoise.run import Checkpoint
 
 Rule = Callable[[float], Any]
@@ -107,7 +107,7 @@ def _held_out(
     X, groups, _ = split_sensitive("frontier", X, sensitive)
     rows = read_rows(clone(estimator), X, y, weight)
     binding = bind_constraints(estimator, rows, groups, 1.0)
-    scores = np.asarray(rows.X @ coef.astype(rows.X.dtype, copy=False)) + intercept
+    scores = linear_scores(rows.X, coef[None], np.float64(intercept))
     true = binding.terms.hard(scores)[1:]
     measured = [abs(row.measured(value)) for row, value in zip(binding.rows, true)]
     accuracy = _accuracy(scores, rows.codes, rows.weight)

@@ -11,8 +11,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from equipoise import _check
-from equipoise.estimators.counting import Kept, linear_scores, reachable
+from equipoise.estimators.counting import Kept, reachable
 from equipoise.estimators.inputs import FLOATS, without
+from equipoise.models.linear import linear_scores
 from equipoise.problem import Problem
 from equipoise.run import Result, solve
 from equipoise.solvers import SOLVERS, AugmentedNewton, Solver

@@ -20,8 +20,8 @@ from equipoise.run import Result
 SPREAD = 4.0  # standard deviation of the scores, in widths of the sigmoids
 SHARPER = (1.0, 3.0, 6.0, 12.0)
 ROUNDS = 5  # of shifting, at each sharpness
-CLOSE = 2e-3, 5e-3  # a bound met with less than this to spare is used up; more, where
-ROWS = 6  # rows make up so much
+CLOSE = 2e-3, 5e-3  # what may be left of a bound, least and most: the share of so many
+ROWS = 6  # rows in a counted rate
 STAY = 0.75, 1.25  # x this: what a model may have to spare to go on from it as it is
 LITTLE = 0.01  # what using up the other bounds may gain where one is, relative to the objective
 NEGLIGIBLE = 0.003  # what using up bounds may gain anyway

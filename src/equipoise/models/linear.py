@@ -62,9 +62,8 @@ class LinearModel(Model):
         return self._raw.at(x, self._multiplied)
 
     def _multiplied(self, x: np.ndarray) -> np.ndarray:
-        A = self.features.A
         coef, intercept = self.coefficients(x)
-        return np.asarray(A @ coef.astype(A.dtype, copy=False)) + np.float64(intercept)
+        return linear_scores(self.features.A, coef[None], np.float64(intercept))
 
     def push(self, v: Array) -> Array:
         """Return the change of the scores along the direction `v` of parameters."""
@@ -125,6 +124,15 @@ class LinearModel(Model):
             return w
         moved = 0.0 if self.features.center is None else float(self.features.center @ coef)
         return np.append(w, float(intercept) + moved)
+
+
+def linear_scores(X: Any, coef: np.ndarray, intercept: Any) -> np.ndarray:
+    """Return the scores that predictions are made from, in the precision of `X`.
+
+    Shape (n,) for `coef` of shape (1, d), (n, K) for (K, d).
+    """
+    weights = coef.astype(X.dtype, copy=False)
+    return np.asarray(X @ (weights[0] if len(coef) == 1 else weights.T)) + intercept
 
 
 def _split(x: np.ndarray, intercept: bool) -> tuple[np.ndarray, float]:
