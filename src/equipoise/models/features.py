@@ -143,15 +143,31 @@ class Features:
         sums = [p @ (-2.0 * shifted) + q @ inverse + constant for p, q in self._pieces()]
         return np.maximum(np.concatenate(sums), 0.0)
 
+    def dense(self, rows: slice) -> np.ndarray:
+        """Return some rows of `B`, dense, in float64."""
+        part = self.A[rows]
+        part = part.toarray() if self.is_sparse else part
+        part = part.astype(np.float64, copy=not self.is_sparse)
+        if self.center is not None:
+            part -= self.center
+        if self.scale is not None:
+            part /= self.scale
+        return part
+
     def _pieces(self) -> Iterator[tuple[Any, Any]]:
         """Yield some rows of `A` at a time in float64, and their squares."""
-        rows = 4 * CHUNK if self.is_sparse else CHUNK // 4
+        rows = max(CHUNK // 4, min(CHUNK, self.shape[0] // 16) if self.is_sparse else 0)
         for start in range(0, self.shape[0], rows):
             if self.is_sparse:
-                part = self.A[start : start + rows] if self.shape[0] > rows else self.A
-                part = part.astype(np.float64, copy=False)
-                layout = (np.square(part.data), part.indices, part.indptr)
-                yield part, sparse.csr_array(layout, shape=part.shape)
+                ends = self.A.indptr[start : start + rows + 1]
+                some = slice(ends[0], ends[-1])
+                layout = self.A.indices[some], ends - ends[0]
+                data = self.A.data[some].astype(np.float64, copy=False)
+                shape = len(ends) - 1, self.shape[1]
+                yield (
+                    sparse.csr_array((data, *layout), shape=shape),
+                    sparse.csr_array((data * data, *layout), shape=shape),
+                )
             else:
                 part = to_numpy(self.A[start : start + rows])
                 yield part, part * part

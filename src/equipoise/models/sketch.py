@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from equipoise.models.linear import LinearModel
 
 LEAST, MOST = 2048, 16384  # rows of a sketch
-CHUNK = 512  # rows handled at a time
+PIECE, CHUNK = 1 << 15, 1 << 10  # entries made dense at a time, and rows
 WIDE = 600  # more parameters than this: no matrices of their square
 
 
@@ -40,31 +40,23 @@ class Sketch:
     def __init__(self, model: LinearModel) -> None:
         n, d = model.n_rows, model.dim
         size = _size(model.features.A, d)
-        self.index, self._mass = np.arange(n), np.ones(n)
+        self.index = np.arange(n)
+        self._mass: Any = 1.0  # of a row
         if n > 2 * size:
             squares = model.features.squared_columns
             leverage = model.features.squares_of(1.0 / (n * np.maximum(squares, 1e-300))) + 1 / n
             share = np.minimum(1.0, 0.5 * size * (leverage / leverage.sum() + 1 / n))
             self.index = np.flatnonzero(np.random.default_rng(0).random(n) < share)
             self._mass = 1.0 / share[self.index]
-        self._model = model.rows(self.index)
-        A, scale = self._model.features.A, self._model.features.scale
-        if d > WIDE:
-            squares = sparse.csr_array(A, dtype=np.float64).power(2)
-            self._squares = squares if scale is None else squares @ sparse.diags_array(scale**-2.0)
-            return
-        self._rows = np.ones((len(self.index), d), dtype=np.float32)
-        center = 0.0 if self._model.features.center is None else self._model.features.center
-        for start in range(0, len(self.index), CHUNK):  # centred before it is rounded
-            part = A[start : start + CHUNK]
-            part = part.toarray() if sparse.issparse(part) else part
-            self._rows[start : start + CHUNK, : A.shape[1]] = (part - center) / (
-                1.0 if scale is None else scale
-            )
+        whole = len(self.index) == n
+        self._features = model.features if whole else model.features.rows(self.index)
+        self._intercept = model.intercept
 
     def scores(self, x: np.ndarray) -> np.ndarray:
         """Return the scores of the rows."""
-        return self._model.scores(x)
+        if not self._intercept:
+            return self._features.times(x)
+        return self._features.times(x[:-1]) + float(x[-1])
 
     def gram(self, weights: np.ndarray) -> np.ndarray:
         """Return ``J' diag(weights) J`` for ``weights >= 0``, with `J` the derivative of the scores.
@@ -73,9 +65,18 @@ class Sketch:
         if there are many parameters.
         """
         weights = self._mass * weights
-        if self._model.dim > WIDE:
-            diagonal = self._squares.T @ weights
-            return np.append(diagonal, weights.sum()) if self._model.intercept else diagonal
+        d = self._features.shape[1] + self._intercept
+        if d > WIDE:
+            A, scale = self._features.A, self._features.scale
+            diagonal = (A.power(2) if sparse.issparse(A) else A**2).T @ weights
+            diagonal = diagonal if scale is None else diagonal / scale**2
+            return np.append(diagonal, weights.sum()) if self._intercept else diagonal
         roots = np.sqrt(weights, dtype=np.float32, casting="same_kind")[:, None]
-        rows = self._rows * roots
-        return (rows.T @ rows).astype(np.float64)
+        total, piece = np.zeros((d, d), dtype=np.float32), min(max(64, PIECE // d), CHUNK)
+        for start in range(0, len(roots), piece):
+            some = slice(start, start + piece)
+            rows = np.ones((len(roots[some]), d), dtype=np.float32)
+            rows[:, : self._features.shape[1]] = self._features.dense(some)
+            rows *= roots[some]
+            total += rows.T @ rows
+        return total.astype(np.float64)

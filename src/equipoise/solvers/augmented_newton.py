@@ -120,10 +120,11 @@ class AugmentedNewton(Solver[State]):
     def step(self, problem: Problem, state: State, t: int, rng: np.random.Generator) -> State:
         """Return the state after step `t`."""
         at, known = state.pair, state.learned
-        point = problem.at(at.x)
-        if point.curvature is not None:
+        curvature = problem.at(at.x).curvature
+        if curvature is not None:
             if known is None or state.enough or not known.good:
-                known = Learned.of(point.curvature(np.concatenate(([1.0], at.lam))), known)
+                known = Learned.of(curvature(np.concatenate(([1.0], at.lam))), known)
+            del curvature  # with all that was evaluated
             if state.slow % (2 * TRIES) < TRIES:
                 ndim = known.factor.ndim
                 enough = state.enough and ndim == 2
@@ -136,7 +137,7 @@ class AugmentedNewton(Solver[State]):
             state = replace(state, learned=replace(known, good=False))
         state = replace(state, slow=state.slow + 1)
         solve = None if known is None else known.solve
-        return descend(problem, point, state, solve, self.growth, self.tol)  # 2-5
+        return descend(problem, state, solve, self.growth, self.tol)  # 2-5
 
     def output(self, state: State) -> tuple[Array, np.ndarray]:
         """Return the iterate and its multipliers."""

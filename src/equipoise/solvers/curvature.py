@@ -46,7 +46,7 @@ class Learned:
     """What is known of a Hessian H: an estimate F, and H itself on the last directions of CG."""
 
     factor: np.ndarray  # of F: (d, d) lower triangular, or F itself if a diagonal (d,)
-    P: np.ndarray  # (d, k) directions, scaled so that P' H P is the identity
+    P: np.ndarray  # (d, k) directions, scaled so that P' H P is the identity; in single precision
     HP: np.ndarray  # (d, k)
     good: bool = True  # whether it does well as a preconditioner
 
@@ -55,7 +55,7 @@ class Learned:
         """Factor a new estimate; what is known of directions is kept."""
         if known is not None:
             return Learned(_factored(estimate), known.P, known.HP)
-        none = np.zeros((len(estimate), 0))
+        none = np.zeros((len(estimate), 0), dtype=np.float32)
         return Learned(_factored(estimate), none, none)
 
     def solve(self, v: Array) -> Array:
@@ -79,6 +79,7 @@ class Learned:
         if not seen or (self.P.shape[1] == 0 and products <= GOOD):
             return replace(self, good=good)
         P, HP = (np.array(side).T for side in zip(*seen))
+        seen.clear()
         square = P.T @ HP
         values, vectors = np.linalg.eigh((square + square.T) / 2)
         new = values > 1e-3

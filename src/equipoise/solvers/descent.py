@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,20 +20,45 @@ if TYPE_CHECKING:
 PATIENCE = 100  # steps after which the multipliers are updated anyway
 
 
-def descend(
-    problem: Problem, point: Point, state: State, solve: Map | None, growth: float, tol: float
-) -> State:
+def descend(problem: Problem, state: State, solve: Map | None, growth: float, tol: float) -> State:
     """Take lines 2 to 5 of `AugmentedNewton`.
 
     Parameters
     ----------
-    problem, point, state : as in the solver; `point` is the state's
+    problem, state : as in the solver
     solve : callable, optional
         ``v -> F^-1 v`` with an estimate F of the Lagrangian's Hessian.
     growth, tol : float
         The solver's.
     """
-    x, k = point.x, state.k + 1
+    state, way = _newton(problem, state, solve, growth, tol)  # 2-4
+    merit, x = AugmentedLagrangian(state.lam, state.b), state.pair.x
+    new, radius = _search(problem, way, way.d, merit, state.radius)  # 5
+    if new is x:
+        new, radius = _search(problem, way, way.downhill, merit, problem.domain.diameter)
+    ahead = problem.at(new)
+    pair = pair_at(problem, ahead, merit(ahead.values)[1][1:])
+    stalled = 0 if new is not x else state.stalled + 1
+    return replace(state, pair=pair, radius=radius, stalled=stalled)
+
+
+@dataclass(frozen=True)
+class _Way:
+    """Where to search for a lower augmented Lagrangian."""
+
+    x: Array  # (d,)
+    value: float  # of the augmented Lagrangian
+    g: Array  # (d,) its gradient
+    d: Array  # (d,) Newton's direction
+    downhill: Array  # (d,) the projected negative gradient
+
+
+def _newton(
+    problem: Problem, state: State, solve: Map | None, growth: float, tol: float
+) -> tuple[State, _Way]:
+    """Take lines 2 to 4; the evaluation with its large arrays is let go of before the next one."""
+    point, k = problem.at(state.pair.x), state.k + 1
+    x = point.x
     slopes = AugmentedLagrangian(state.lam, state.b)(point.values)[1]
     known = np.array_equal(slopes[1:], state.pair.lam)
     g = state.pair.gradient if known else point.vjp(slopes)  # 2
@@ -56,13 +81,7 @@ def descend(
         0.1 * tol,
         precondition=None if near is None else lambda v: piece(near(v)),
     )
-    new, radius = _search(problem, point, g, found.d, merit, state.radius)  # 5
-    if new is x:
-        new, radius = _search(problem, point, g, target, merit, problem.domain.diameter)
-    ahead = problem.at(new)
-    pair = pair_at(problem, ahead, merit(ahead.values)[1][1:])
-    stalled = 0 if new is not x else state.stalled + 1
-    return replace(state, pair=pair, radius=radius, k=k, stalled=stalled)
+    return replace(state, k=k), _Way(x, merit(point.values)[0], g, found.d, target)
 
 
 def _updated(point: Point, state: State, lam: np.ndarray, growth: float, tol: float) -> State:
@@ -80,13 +99,13 @@ def _updated(point: Point, state: State, lam: np.ndarray, growth: float, tol: fl
 
 
 def _search(
-    problem: Problem, point: Point, g: Array, d: Array, merit: Merit, radius: float
+    problem: Problem, way: _Way, d: Array, merit: Merit, radius: float
 ) -> tuple[Array, float]:
     """Armijo's rule along the projection arc; the first step is at most `radius` long.
 
     Returns `x` itself where nothing is gained, and the radius for the next step.
     """
-    x, value = point.x, merit(point.values)[0]
+    x, value, g = way.x, way.value, way.g
     rounding = 100 * problem.facts.rounding * max(1.0, abs(value))
     first = s = min(1.0, radius / max(norm(d), 1e-300))
     for _ in range(30):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -58,6 +59,38 @@ def jump(
     tol : float
         The KKT residual that is small enough; line 1 aims for a third of it.
     """
+    way, known = _newton(problem, at, b, known, accuracy, rough, tol)  # 1-3
+    if way is None:
+        return None, known
+    landed = _search(problem, at, way.d, way.mu, b, way.slope)  # 4
+    fast = landed is not None and landed.residual <= FAST * at.residual
+    if landed is not None and fast and known.factor.ndim == 2:  # 5
+        landed = Chord(way.rows, way.J, way.Z, known).follow(problem, landed, tol)
+    return landed, known
+
+
+@dataclass(frozen=True)
+class _Way:
+    """Where a jump leads."""
+
+    d: Array  # (d,)
+    mu: np.ndarray  # (m,)
+    slope: float  # of the augmented Lagrangian along d
+    rows: np.ndarray  # (k,) constraints that may become active
+    J: np.ndarray  # (k, d)
+    Z: np.ndarray  # (d, k)
+
+
+def _newton(
+    problem: Problem,
+    at: Pair,
+    b: float,
+    known: Learned,
+    accuracy: float,
+    rough: float,
+    tol: float,
+) -> tuple[_Way | None, Learned]:
+    """Take lines 1 to 3; the evaluation with its large arrays is let go of before the next one."""
     x, lam, point = at.x, at.lam, problem.at(at.x)
     piece = problem.domain.tangent_map(x, -at.gradient)
     bend = problem.domain.bending(x, -at.gradient)
@@ -95,11 +128,7 @@ def jump(
     known = known.after(seen, max(products))
     if not norm(d) <= FAR * max(1.0, norm(x)):  # constraints that exclude each other, or nearly
         return None, known
-    landed = _search(problem, at, d, mu, b, float(slope @ d))  # 4
-    fast = landed is not None and landed.residual <= FAST * at.residual
-    if landed is not None and fast and known.factor.ndim == 2:  # 5
-        landed = Chord(candidates, J, Z, known).follow(problem, landed, tol)
-    return landed, known
+    return _Way(d, mu, float(slope @ d), candidates, J, Z), known
 
 
 def _search(

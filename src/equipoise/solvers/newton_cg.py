@@ -6,10 +6,12 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from equipoise._array import Array, dot, norm
 
 Map = Callable[[Array], Array]
-Seen = deque[tuple[Array, Array]]  # directions p with H p, scaled so that <p, H p> = 1
+Seen = deque[tuple[np.ndarray, ...]]  # directions p with H p, scaled so that <p, H p> = 1
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,8 @@ def conjugate_gradients(
         if curvature <= 1e-14 * dot(p, p):  # a direction of descent that only gets better
             return Direction(d + (max(norm(d), length) / norm(p)) * p, k + 1, False)
         if seen is not None:
-            seen.append((p / curvature**0.5, Hp / curvature**0.5))
+            root = curvature**0.5  # noted in single precision: many long vectors
+            seen.append(tuple(np.asarray(v / root, dtype=np.float32) for v in (p, Hp)))
         a = square / curvature
         d, r = d + a * p, r - a * Hp
         z = r if precondition is None else precondition(r)

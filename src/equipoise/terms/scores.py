@@ -12,7 +12,7 @@ class Scores:
 
     All come from ``exp(-|s|)``, which never overflows; it is computed when first needed, and shared
     with the views that `margins` makes, so losses of ``+s`` and ``-s`` and rates of ``s`` cost one
-    exponential together. What derivatives need again is kept; values are not.
+    exponential together. Only what takes an exponential or a division is kept.
 
     Parameters
     ----------
@@ -26,10 +26,15 @@ class Scores:
     array([0. , 0.5, 1. ])
     """
 
-    def __init__(self, s: Array, even: _Even | None = None) -> None:
-        self.s = s
-        self._even = even if even is not None else _Even(s)
+    def __init__(self, s: Array, even: _Even | None = None, factor: float = 1.0) -> None:
+        self._plain, self._factor = s, factor  # the product is not kept
+        self._even = even if even is not None else _Even(s, factor)
         self._sharpened: dict[float, Scores] = {}
+
+    @property
+    def s(self) -> Array:
+        """The scores."""
+        return self._plain if self._factor == 1.0 else self._factor * self._plain
 
     @classmethod
     def of(cls, scores: Array | Scores) -> Scores:
@@ -38,67 +43,68 @@ class Scores:
 
     def margins(self, sign: Array) -> Scores:
         """Return ``sign * s`` with signs of 1 and -1; the exponential is shared."""
-        return Scores(sign * self.s, self._even)
+        return Scores(sign * self._plain, self._even, self._factor)
 
     def sharpened(self, k: float) -> Scores:
         """Return ``k * s``; kept, so that every term of one sharpness shares it."""
         if k == 1.0:
             return self
         if k not in self._sharpened:
-            self._sharpened[k] = Scores(k * self.s)
+            self._sharpened[k] = Scores(self._plain, factor=k * self._factor)
         return self._sharpened[k]
 
     @property
     def sigmoid(self) -> Array:
         """``1 / (1 + exp(-s))``, accurate in both tails."""
-        return _numerator(self.s >= 0, self._even.decay) * self._even.larger
+        return _numerator(self._plain >= 0, self._even.decay) * self._even.larger
 
-    @cached_property
+    @property
     def complement(self) -> Array:
         """``1 - sigmoid(s) = sigmoid(-s)``, accurate in both tails."""
-        return _numerator(self.s <= 0, self._even.decay) * self._even.larger
+        return _numerator(self._plain <= 0, self._even.decay) * self._even.larger
 
     @property
     def softplus_minus(self) -> Array:
         """``log(1 + exp(-s))``."""
-        xp = namespace(self.s)
-        return self._even.log1p + xp.maximum(-self.s, xp.zeros_like(self.s))
+        s = self.s
+        xp = namespace(s)
+        return self._even.log1p + xp.maximum(-s, xp.zeros_like(s))
 
     @property
     def variance(self) -> Array:
         """``sigmoid(s) * sigmoid(-s)``, the derivative of the sigmoid."""
         return self._even.variance
 
-    @cached_property
+    @property
     def positive(self) -> Array:
         """1 where ``s > 0``, else 0: the prediction that the sigmoid stands for."""
-        return namespace(self.s).astype(self.s > 0, self.s.dtype)
+        return namespace(self._plain).astype(self._plain > 0, self._plain.dtype)
 
 
 class _Even:
     """What is the same for ``s`` and ``-s``."""
 
-    def __init__(self, s: Array) -> None:
-        self._s = s
+    def __init__(self, s: Array, factor: float) -> None:
+        self._plain, self._factor = s, factor
 
     @cached_property
     def decay(self) -> Array:
         """``exp(-|s|)``: the one exponential."""
-        xp = namespace(self._s)
-        return xp.exp(-xp.abs(self._s))
+        xp = namespace(self._plain)
+        return xp.exp(-self._factor * xp.abs(self._plain))
 
     @cached_property
     def larger(self) -> Array:
         """The larger one of ``sigmoid(s)`` and ``sigmoid(-s)``."""
         return 1.0 / (1.0 + self.decay)
 
-    @cached_property
+    @property
     def variance(self) -> Array:
         return self.decay * self.larger * self.larger
 
     @property
     def log1p(self) -> Array:
-        return namespace(self._s).log1p(self.decay)
+        return namespace(self.decay).log1p(self.decay)
 
 
 def _numerator(side: Array, decay: Array) -> Array:

@@ -1,0 +1,29 @@
+"""Memory: a fit adds a small multiple of its data."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from equipoise import ConstrainedClassifier, demographic_parity
+
+
+@pytest.mark.parametrize("density", [0.1, 1.0])
+def test_a_fit_adds_less_than_three_times_the_data(density):
+    """As arrays go; the allocator and BLAS come on top."""
+    rng, (n, d) = np.random.default_rng(0), (10_000, 100 if density < 1 else 20)
+    groups = np.where(rng.random(n) < 0.4, "a", "b")
+    A = sparse.random_array((n, d), density=density, rng=rng, format="csr")
+    A = A if density < 1 else A.toarray()
+    y = (A @ rng.normal(size=d) + 0.5 * (groups == "a") + rng.normal(size=n) > 0.3).astype(int)
+    data = A.nbytes if density == 1 else A.data.nbytes + A.indices.nbytes + A.indptr.nbytes
+    model = ConstrainedClassifier(demographic_parity(0.02))
+    model.fit(A, y, sensitive_features=groups)  # loads what is loaded on first use
+    tracemalloc.start()
+    try:
+        model.fit(A, y, sensitive_features=groups)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 3.0 * data
