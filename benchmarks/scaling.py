@@ -113,8 +113,8 @@ def main() -> None:
     seconds, each, _ = curve(page, [(20_000, d) for d in columns])
     page.say(
         f"\nExponent of the time in d: {exponent(columns, seconds):.2f}; of the time per product "
-        f"{exponent(columns, each):.2f}. The entries a row stay the same, so the data do not grow; the memory "
-        f"added does, by the vectors of parameters that the method keeps."
+        f"{exponent(columns, each):.2f}. The entries a row stay the same, so the data do not grow; the "
+        f"memory added does, by the vectors of parameters that the method keeps."
     )
     kernels(page, 20_000 if arguments.quick else 200_000)
     page.summary()
