@@ -137,3 +137,23 @@ def test_a_moved_point_takes_no_proof_along():
     assert moved.result.near is None
     later = ahead([(0.1, fit), (0.05, fit)], 0.02)
     assert later is fit or later.result.near is None
+
+
+def test_wide_data_get_the_best_model_with_turned_predictions(gaps):
+    """As many parameters as rows: predictions can be chosen at will, and smooth rates never settle."""
+    rng, n = np.random.default_rng(0), 300
+    X, groups = rng.normal(size=(n, n)), np.where(rng.random(n) < 0.4, "a", "b")
+    y = (X @ rng.normal(size=n) / n**0.5 + 0.8 * (groups == "a") + rng.normal(size=n) > 0).astype(
+        int
+    )
+    plain = ConstrainedClassifier().fit(X, y)
+    gap = gaps(y, plain.predict(X), groups)["positive"]
+    model = ConstrainedClassifier(demographic_parity(0.02)).fit(X, y, sensitive_features=groups)
+    assert model.status_.name == "CONVERGED"
+    assert "same predictions" in model.result_.message
+    assert gap > 0.1
+    assert gaps(y, model.predict(X), groups)["positive"] <= 0.02 + 1e-12
+    # one group's rate is moved by the gap at the most, and no row more than that takes
+    turned = np.flatnonzero(model.predict(X) != plain.predict(X))
+    assert len(turned) <= np.ceil((gap - 0.02) * (groups == "a").sum()) + 1
+    assert np.abs(model.decision_function(X)).min() >= 9e-4

@@ -202,3 +202,9 @@ def test_a_failed_fit_is_not_a_fitted_model(census):
         model.fit(census.X, census.y)
     with pytest.raises(NotFittedError):
         model.predict(census.X)
+
+
+def test_a_custom_function_that_is_nan_is_named(census):
+    broken = eq.custom(lambda scores, y, groups: (np.nan, 0.0 * scores), name="mine")
+    with pytest.raises(ValueError, match=r"'mine' is nan .* must return a finite value"):
+        fit(census, broken)

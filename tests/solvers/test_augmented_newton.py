@@ -181,3 +181,39 @@ def test_then_hands_over_where_the_first_stalls():
     result = solve(problem, solver, [-1.0], max_steps=3000)
     assert result.state.second
     assert abs(result.x[0] - 0.3) < 5e-3
+
+
+def test_a_trial_that_is_not_finite_is_followed_by_a_shorter_step():
+    """A logarithmic barrier: NaN outside a polytope that full Newton steps leave."""
+    rng = np.random.default_rng(0)
+    A, b, slope = rng.normal(size=(20, 3)), np.ones(20), np.array([30.0, 0.0, 0.0])
+
+    def objective(x):
+        room = b - A @ x
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return slope @ x - np.log(room).sum(), slope + A.T @ (1 / room)
+
+    problem = FunctionProblem(
+        objective, [lambda x: (x @ x - 0.2, 2 * x)], dim=3, facts=Facts(smooth=True)
+    )
+    result = solve(problem, "auto", np.zeros(3), tol=1e-7)
+    assert result.success
+    twin = minimize(
+        objective,
+        np.zeros(3),
+        jac=True,
+        method="SLSQP",
+        constraints={"type": "ineq", "fun": lambda x: 0.2 - x @ x},
+        options={"ftol": 1e-14},
+    )
+    assert result.fun <= twin.fun + 1e-6
+
+
+def test_an_objective_of_minus_infinity_ends_the_run():
+    def objective(x):
+        return (-np.inf, -x) if x[0] > 5 else (-x[0], np.array([-1.0, 0.0]))
+
+    problem = FunctionProblem(objective, dim=2, facts=Facts(smooth=True))
+    result = solve(problem, "augmented_newton", np.zeros(2), max_steps=100)
+    assert result.status is Status.NON_FINITE
+    assert "-inf" in result.message

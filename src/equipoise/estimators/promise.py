@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from equipoise.estimators.counting import Kept, Plain, counted_at, gap_at, grain, measure
-from equipoise.estimators.repair import Run, repaired
+from equipoise.estimators.repair import Run, is_wide, repaired, turned_over
 from equipoise.problems.learning import LearningProblem
 from equipoise.run import Result
 
@@ -38,14 +38,17 @@ def keep(
 ) -> Kept:
     """Fit so that the bounds hold on counted rates, at little loss.
 
-    1. shift <- half of counted - smooth at the model without constraints; solve roughly; go to 4
+    1. shift <- half of counted - smooth at the model without constraints; solve roughly; go to 5
        if the bounds hold by counting and are used up
-    2. for each sharpness, a few times: shift <- counted - smooth at the current model, by the secant
-       rule; solve roughly again, from the current model; go to 4 if the bounds hold and are used up
-    3. of all models whose counted rates meet the bounds, take the one with the least objective; try
+    2. where rows are few beside parameters, predictions can be chosen at will: turn over those that
+       are the cheapest to turn, so that the bounds hold by counting, and solve for the best model
+       that makes them; done if it is certified
+    3. for each sharpness, a few times: shift <- counted - smooth at the current model, by the secant
+       rule; solve roughly again, from the current model; go to 5 if the bounds hold and are used up
+    4. of all models whose counted rates meet the bounds, take the one with the least objective; try
        the next sharpness first if much would be gained by using up its bounds
-    4. solve its problem to the end; stop if the bounds still hold by counting
-    5. if there is no such model: repair the predictions of those tried, or give a verdict
+    5. solve its problem to the end; stop if the bounds still hold by counting
+    6. if there is no such model: repair the predictions of those tried, or give a verdict
 
     Parameters
     ----------
@@ -81,7 +84,7 @@ def keep(
     rough = near is None
 
     def finished(fit: Kept) -> bool:
-        """Whether the fit still keeps its bounds when solved to the end (line 4)."""
+        """Whether the fit still keeps its bounds when solved to the end (line 5)."""
         if not rough and fit is tried[-1]:
             return fit.certified
         return fit.kept and solved(fit.problem, fit.result.x, fit.result, False).certified
@@ -89,7 +92,12 @@ def keep(
     fit = solved(first, x0, near, rough)  # 1
     if _settled(fit, close) and finished(fit):
         return replace(tried[-1], rounds=len(tried))
-    for sharper in SHARPER:  # 2
+    if is_wide(problem):  # 2
+        start_from = [fit] if plain is None else [measure(problem, plain.result, allowed), fit]
+        turned = [fit for fit in turned_over(problem, start_from, run) if fit.certified]
+        if turned:
+            return replace(min(turned, key=Kept.rank), rounds=len(tried) + len(turned))
+    for sharper in SHARPER:  # 3
         sharp = _sharpened(problem, sharper * start)
         fit = min(tried, key=Kept.rank)
         last, search = fit.result, Secant(_aim(sharp, fit, close))
@@ -105,11 +113,11 @@ def keep(
                 break
             search.see(_aim(sharp, tried[-1], close))
         best = min(tried, key=Kept.rank)
-        if _gain(best) <= LITTLE and finished(best):  # 3
+        if _gain(best) <= LITTLE and finished(best):  # 4
             return replace(tried[-1], rounds=len(tried))
     if finished(min(tried, key=Kept.rank)):
         return replace(tried[-1], rounds=len(tried))
-    return repaired(problem, tried, run, allowed)  # 5
+    return repaired(problem, tried, run, allowed)  # 6
 
 
 def _sharpness(spread: float) -> float:

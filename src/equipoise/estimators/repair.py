@@ -18,8 +18,9 @@ from equipoise.terms import RateTerms, flip_effects, pattern_terms
 
 RADIUS = 50.0  # of the ball in which the violation is minimised: sigmoids there are nearly steps
 MODELS = 8  # repaired predictions that are looked at
-NEAREST = 300  # rows whose predictions may be turned over
-MOST = 2_000_000  # numbers in the features, beyond which predictions are not fixed row by row
+NEAREST = 300  # rows whose predictions may be turned over, or a quarter of all
+MOST = 2_000_000  # rows x parameters, beyond which predictions are not fixed row by row
+MOST_IF_WIDE = 50_000_000  # the same for wide data
 MARGIN = 1e-3  # how far from 0 the scores of fixed predictions stay
 FIXED = (
     "Converged: of all models with the same predictions (and every score at least {margin:g} from 0) "
@@ -50,12 +51,14 @@ def repaired(problem: LearningProblem, tried: list[Kept], run: Run, allowed: np.
     """
     closest = sorted(tried, key=Kept.rank)
     least = _least_violation(problem, closest[0], run, allowed)  # 1
-    solved = _fixed(problem, sorted([least, *tried], key=lambda fit: fit.objective), run)  # 2, 3
+    solved = turned_over(
+        problem, sorted([least, *tried], key=lambda fit: fit.objective), run
+    )  # 2, 3
     kept = [_judged(fit, least.result.tol) for fit in (*tried, *solved) if fit.kept]
     if not any(fit.certified for fit in kept):  # 4
         moved = [move_threshold(problem, fit) for fit in (least, *closest[:MODELS])]
         kept += [fit for fit in moved if fit is not None]
-        again = _fixed(problem, kept, run)
+        again = turned_over(problem, kept, run)
         solved, kept = solved + again, kept + [fit for fit in again if fit.kept]
     fit = min(kept, key=Kept.rank) if kept else _verdict(closest[0], least)  # 5
     return replace(fit, rounds=len(tried) + 1 + len(solved))
@@ -84,13 +87,19 @@ def _least_violation(problem: LearningProblem, fit: Kept, run: Run, allowed: np.
     return measure(problem, run(ball, domain.project(fit.result.x), None, False), allowed, ball)
 
 
-def _fixed(problem: LearningProblem, models: Sequence[Kept], run: Run) -> list[Kept]:
-    """Return the best models with the repaired predictions of `models`."""
-    small = problem.model.n_rows * problem.dim <= MOST
+def is_wide(problem: LearningProblem) -> bool:
+    """Whether there are linear models for most predictions of the rows (Cover 1965)."""
+    return problem.model.n_rows <= 2 * problem.dim
+
+
+def turned_over(problem: LearningProblem, models: Sequence[Kept], run: Run) -> list[Kept]:
+    """Return the best models with the repaired predictions of `models`: lines 2 and 3 of `repaired`."""
+    wide = is_wide(problem)
+    small = problem.model.n_rows * problem.dim <= (MOST_IF_WIDE if wide else MOST)
     counted = any((fit.allowed <= COUNTED).any() for fit in models)
     if not (small and counted and problem.facts.smooth and isinstance(problem.terms, RateTerms)):
         return []
-    rows = _rows(problem)
+    rows = None if wide else _rows(problem)
     seen: set[bytes] = set()
     patterns: dict[bytes, Kept | None] = {}
     for fit in models:
@@ -103,7 +112,7 @@ def _fixed(problem: LearningProblem, models: Sequence[Kept], run: Run) -> list[K
         if positive is None or positive.all() or not positive.any():
             continue
         if (key := positive.tobytes()) not in patterns:
-            possible = _exists(rows, positive)
+            possible = rows is None or _exists(rows, positive)
             patterns[key] = _best_with(problem, positive, fit, run) if possible else None
     return [fit for fit in patterns.values() if fit is not None]
 
@@ -121,7 +130,7 @@ def _turned(terms: RateTerms, scores: np.ndarray, fit: Kept) -> np.ndarray | Non
     cheapest rows of a cell are turned first by themselves.
     """
     positive, counted = scores > 0, fit.allowed <= COUNTED
-    nearest = np.argsort(np.abs(scores), kind="stable")[:NEAREST]
+    nearest = np.argsort(np.abs(scores), kind="stable")[: max(NEAREST, scores.size // 4)]
     effects = flip_effects(terms, positive)[counted][:, nearest].toarray()
     effects, room = _scaled(effects, -fit.true[counted])
     cells, cell = np.unique(effects.round(12), axis=1, return_inverse=True)

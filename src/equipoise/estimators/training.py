@@ -105,9 +105,24 @@ def fit_constrained(
         start = last.x
     elif _known(estimator, problem.model):
         start, last = _start(estimator, problem.model, start), getattr(estimator, "result_", None)
+    _check_custom(estimator, problem, binding, start)
     if estimator.true_metric:
         return keep(problem, start, estimator._run, allowed, plain=plain, near=last)
     return measure(problem, estimator._run(problem, start, last), allowed)
+
+
+def _check_custom(
+    estimator: Any, problem: LearningProblem, binding: Binding, x: np.ndarray
+) -> None:
+    """Raise where a user's function is not finite to begin with."""
+    if all(row.expression is not None for row in binding.rows):
+        return
+    for row, value in zip(binding.rows, problem.at(x).constraints):
+        if not np.isfinite(value):
+            raise ValueError(
+                f"{type(estimator).__name__}: the constraint {row.name!r} is {value} at the model that "
+                "training starts from; its function must return a finite value there."
+            )
 
 
 def judge(estimator: Any, binding: Binding, fit: Kept) -> None:

@@ -90,6 +90,7 @@ class FunctionProblem(Problem):
         answer = function(x)
         if not (isinstance(answer, tuple) and len(answer) == 2):
             kind = type(answer).__name__
+            kind += f" of {len(answer)}" if isinstance(answer, tuple) else ""
             raise TypeError(
                 f"FunctionProblem: {label} must return (value, gradient), got one {kind}."
             )

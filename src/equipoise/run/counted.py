@@ -14,6 +14,8 @@ from equipoise.problem import Point, Problem
 class NonFiniteError(ArithmeticError):
     """A function returned NaN or infinity; the message names it."""
 
+    unbounded = False  # whether the objective is minus infinity
+
 
 @dataclass
 class Counter:
@@ -51,8 +53,9 @@ class Counted(Problem):
         self._counter.values += 1
         self._square = square(x)  # notices an `x` that was changed in place
         self._pulled = None
-        self._evaluated = self._base.at(x)
-        self._latest = self._watched(self._evaluated, self._counter)
+        evaluated = self._base.at(x)
+        self._latest = self._watched(evaluated, self._counter)
+        self._evaluated = evaluated
         return self._latest
 
     @property
@@ -89,7 +92,9 @@ class Counted(Problem):
         """Return the point with its values checked, and its gradients checked and counted."""
         if not all_finite(point.values):
             i = int(np.flatnonzero(~np.isfinite(point.values))[0])
-            raise NonFiniteError(f"The value of {self.label(i)} is {point.values[i]}.")
+            error = NonFiniteError(f"The value of {self.label(i)} is {point.values[i]}.")
+            error.unbounded = point.values[0] == -np.inf
+            raise error
         base_vjp, base_hvp = point.vjp, point.hvp
 
         def vjp(weights: np.ndarray) -> Array:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from equipoise import _check
 from equipoise._array import Array, dot, namespace, norm
 from equipoise.problem import Point, Problem
+from equipoise.solvers.attempt import attempt
 
 
 class StepSize(ABC):
@@ -71,7 +72,10 @@ class Backtracking(StepSize):
         """Cut n until ``F(x) <= F(y) + <grad F(y), x - y> + |x - y|^2 / (2 n)``."""
         y, g = at_y.x, at_y.gradient(0)
         while True:
-            at_x = problem.at(problem.domain.project(y - n * g))
+            at_x = attempt(problem, problem.domain.project(y - n * g))
+            if at_x is None:
+                n *= 0.1
+                continue
             d = at_x.x - y
             square = dot(d, d)
             if square == 0.0:

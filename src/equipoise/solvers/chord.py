@@ -9,6 +9,7 @@ from scipy.optimize import nnls
 
 from equipoise._array import Array
 from equipoise.problem import Problem
+from equipoise.solvers.attempt import attempt
 from equipoise.solvers.curvature import Learned
 from equipoise.solvers.pair import Pair, pair_at
 
@@ -42,8 +43,10 @@ class Chord:
                 f, old = problem.at(pair.x).constraints[self.rows], pair.lam[self.rows]
                 mu[self.rows] = new = dual(S, f + self.J @ d + S @ old)
                 d = d - self.Z @ (new - old)
-            x = problem.domain.project(pair.x + d)  # 2
-            last, pair = pair, pair_at(problem, problem.at(x), mu)
+            ahead = attempt(problem, problem.domain.project(pair.x + d))  # 2
+            if ahead is None:
+                return pair
+            last, pair = pair, pair_at(problem, ahead, mu)
             if not pair.residual <= PAYS * last.residual:
                 return pair if pair.residual <= 0.5 * last.residual else last
         return pair

@@ -10,6 +10,7 @@ import numpy as np
 from equipoise._array import Array, dot, norm
 from equipoise.problem import Point, Problem
 from equipoise.problems.merit import AugmentedLagrangian, Merit
+from equipoise.solvers.attempt import attempt
 from equipoise.solvers.curvature import hessian, raised, raised_inverse
 from equipoise.solvers.newton_cg import Map, conjugate_gradients
 from equipoise.solvers.pair import pair_at
@@ -108,13 +109,18 @@ def _search(
     x, value, g = way.x, way.value, way.g
     rounding = 100 * problem.facts.rounding * max(1.0, abs(value))
     first = s = min(1.0, radius / max(norm(d), 1e-300))
+    finite = False
     for _ in range(30):
         new = problem.domain.project(x + s * d)
-        fall = dot(g, new - x)
-        if merit(problem.at(new).values)[0] <= value + 1e-4 * min(fall, 0.0) + rounding:
+        ahead = attempt(problem, new)
+        finite = finite or ahead is not None
+        reached = np.inf if ahead is None else merit(ahead.values)[0]
+        if reached <= value + 1e-4 * min(dot(g, new - x), 0.0) + rounding:
             length = norm(new - x)
             if length <= 1e-15 * max(1.0, norm(x)):
                 break
             return new, max(radius, 10 * length) if s == first else 4 * length
         s *= 0.5
+    if not finite:
+        problem.at(new)  # raises, and says which function
     return x, radius

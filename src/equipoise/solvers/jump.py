@@ -10,6 +10,7 @@ import numpy as np
 from equipoise._array import Array, norm
 from equipoise.problem import Problem
 from equipoise.problems.merit import AugmentedLagrangian
+from equipoise.solvers.attempt import attempt
 from equipoise.solvers.chord import Chord, dual
 from equipoise.solvers.curvature import Learned, hessian
 from equipoise.solvers.newton_cg import Direction, Seen, conjugate_gradients
@@ -139,7 +140,9 @@ def _search(
     value, fall = merit(values)[0], min(0.0, slope)
     rounding = 100 * problem.facts.rounding * max(1.0, abs(value))
     for s in (1.0, 0.5, 0.25):
-        ahead = problem.at(problem.domain.project(at.x + s * d))
+        ahead = attempt(problem, problem.domain.project(at.x + s * d))
+        if ahead is None:
+            continue
         rise = merit(ahead.values)[0] - value
         lower = rise <= 1e-4 * s * fall + rounding
         if lower or (s == 1.0 and rise <= 0.1 * at.residual):
