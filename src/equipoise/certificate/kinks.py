@@ -11,7 +11,7 @@ from equipoise._array import norm, to_numpy
 from equipoise.certificate.examiner import NEAR, Certificate, examine
 from equipoise.problem import Kinks, Point, Problem
 
-WIDTHS = 1e-1, 1e-2, 1e-3, 1e-4  # x tol: scores this close to a kink are moved onto it
+WIDTHS = 1.0, 1e-1, 1e-2, 1e-3, 1e-4  # x tol: scores this close to a kink are moved onto it
 MOST = 500  # multipliers fitted
 ROUNDS = 30  # a jump counts with the multipliers of its functions: both are fitted in turn
 

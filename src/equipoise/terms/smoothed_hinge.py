@@ -14,9 +14,10 @@ from equipoise.terms.scores import Scores
 @final
 @dataclass(frozen=True)
 class SmoothedHinge(Pointwise):
-    """The Moreau envelope of the hinge loss: ``(1 - z)^2 / (2 width)`` for ``1 - width <= z <= 1``.
+    """The hinge loss ``max(0, u)``, ``u = 1 - z``, as ``(u + sqrt(u^2 + width^2)) / 2``.
 
-    Convex, nowhere above the hinge, and nowhere more than ``width / 2`` below it.
+    Convex, twice differentiable (which Newton's method likes), nowhere below the hinge, and nowhere
+    more than ``width / 2`` above it.
 
     Parameters
     ----------
@@ -33,24 +34,25 @@ class SmoothedHinge(Pointwise):
 
     @property
     def curvatures(self) -> tuple[float, float]:
-        """0 and ``1 / width``."""
-        return 0.0, 1.0 / self.width
+        """0 and ``1 / (2 width)``."""
+        return 0.0, 0.5 / self.width
 
     def value(self, z: Scores) -> Array:
-        """Return ``over - part + part^2 / (2 width)``, the part of the excess within the width."""
-        part = self._part(z)
-        over = namespace(z.s).maximum(1.0 - z.s, part)
-        return over - part * (1.0 - part / (2.0 * self.width))
+        """Return ``(u + sqrt(u^2 + width^2)) / 2``."""
+        u, root = self._parts(z)
+        return 0.5 * (u + root)
 
     def slope(self, z: Scores) -> Array:
-        """Return ``-part / width``, from 0 to -1."""
-        return -self._part(z) / self.width
+        """Return ``-(1 + u / sqrt(u^2 + width^2)) / 2``, from 0 to -1."""
+        u, root = self._parts(z)
+        return -0.5 * (1.0 + u / root)
 
     def curvature(self, z: Scores) -> Array:
-        """Return ``1 / width`` where the corner was."""
-        inside = (z.s < 1.0) & (z.s > 1.0 - self.width)
-        return namespace(z.s).astype(inside, z.s.dtype) / self.width
+        """Return ``width^2 / (2 sqrt(u^2 + width^2)^3)``."""
+        _, root = self._parts(z)
+        return 0.5 * (self.width / root) ** 2 / root
 
-    def _part(self, z: Scores) -> Array:
-        """``1 - z``, but no less than 0 and no more than the width."""
-        return namespace(z.s).clip(1.0 - z.s, 0.0, self.width)
+    def _parts(self, z: Scores) -> tuple[Array, Array]:
+        """``u`` and the square root."""
+        u = 1.0 - z.s
+        return u, namespace(u).sqrt(u * u + self.width**2)
