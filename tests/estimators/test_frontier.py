@@ -3,9 +3,19 @@
 import numpy as np
 import pytest
 
-from equipoise import ConstrainedClassifier, coverage, demographic_parity, frontier, recall
+from equipoise import (
+    ConstrainedClassifier,
+    NeymanPearsonClassifier,
+    coverage,
+    demographic_parity,
+    equalized_odds,
+    frontier,
+    recall,
+)
 from equipoise.datasets import make_census
 from equipoise.estimators import path
+from equipoise.estimators.curve import Frontier, FrontierPoint
+from equipoise.run.checkpoint import CheckpointError
 
 BOUNDS = [0.02, 0.05, 0.1, 0.15]
 
@@ -104,6 +114,48 @@ def test_a_killed_run_continues_with_nothing_lost(data, tmp_path, monkeypatch):
     assert len(calls) == 5  # all are stored: nothing is fitted again
 
 
+def test_a_checkpoint_of_other_data_or_rules_is_refused(data, tmp_path):
+    model, other = ConstrainedClassifier(demographic_parity(0.1)), make_census(2000, seed=2)
+    options = {"sensitive_features": data.groups, "checkpoint": tmp_path / "curve"}
+    first = frontier(model, data.X, data.y, [0.05, 0.1], **options)
+    with pytest.raises(CheckpointError, match="belongs to another run: its data"):
+        frontier(model, other.X, other.y, [0.05, 0.1], **options)
+    weight = np.linspace(0.5, 1.5, 2000)
+    with pytest.raises(CheckpointError, match="belongs to another run: its data"):
+        frontier(model, data.X, data.y, [0.05, 0.1], sample_weight=weight, **options)
+    with pytest.raises(CheckpointError, match="belongs to another run: its settings"):
+        frontier(model, data.X, data.y, [0.05, 0.1], rule=equalized_odds, **options)
+    again = frontier(model, data.X.copy(), data.y, [0.05, 0.1], **options)
+    assert [point.seconds for point in again.points] == [point.seconds for point in first.points]
+
+
+def test_the_knee_of_a_curve_that_falls_with_the_bound():
+    accuracy = [0.825, 0.825, 0.82, 0.808, 0.7, 0.58]
+    bounds = [0.5, 0.6, 0.7, 0.8, 0.9, 0.95]
+    known = {"split": 0, "value": 0.0, "objective": 0.0, "multiplier": 0.0, "residual": 0.0}
+    rest = {"status": "", "coef": np.zeros(1), "intercept": 0.0, "seconds": 0.0}
+    points = [
+        FrontierPoint(bound=b, accuracy=a, holds=b < 0.95, **known, **rest)
+        for a, b in zip(accuracy, bounds)
+    ]
+    curve = Frontier(tuple(points))
+    assert curve.knee == 0.8
+    assert str(curve).count("NOT MET") == 1
+
+
+def test_a_group_that_is_absent_from_held_out_rows_costs_nothing_but_their_value(data):
+    groups = data.groups.astype("U8")
+    groups[:24] = "tiny"
+    model = ConstrainedClassifier(demographic_parity(0.2), small_cells="skip")
+    with pytest.warns(UserWarning, match="nothing is known of held-out rows"):
+        curve = frontier(
+            model, data.X, data.y, [0.2], sensitive_features=groups, splits=12, test_size=0.1
+        )
+    values = np.array([point.test_value for point in curve.points])
+    assert 0 < np.isnan(values).sum() < values.size
+    assert curve.summary()["test_value"][0] == pytest.approx(np.nanmean(values))
+
+
 def test_other_rules_and_wrong_input(data, capsys):
     model = ConstrainedClassifier(recall(at_least=0.6))
     rule = lambda b: [recall(at_least=b), coverage(at_most=0.9)]  # noqa: E731
@@ -115,5 +167,7 @@ def test_other_rules_and_wrong_input(data, capsys):
         frontier(ConstrainedClassifier(both), data.X, data.y, [0.3])
     with pytest.raises(ValueError, match="`bounds` must hold at least one number"):
         frontier(ConstrainedClassifier(demographic_parity(0.1)), data.X, data.y, [])
+    with pytest.raises(ValueError, match="`estimator` must be a ConstrainedClassifier"):
+        frontier(NeymanPearsonClassifier(), data.X, data.y, [0.1])
     with pytest.raises(ValueError, match="bound"):
         frontier(ConstrainedClassifier(demographic_parity(0.1)), data.X, data.y, [0.1, 2.0])

@@ -157,3 +157,33 @@ def test_wide_data_get_the_best_model_with_turned_predictions(gaps):
     turned = np.flatnonzero(model.predict(X) != plain.predict(X))
     assert len(turned) <= np.ceil((gap - 0.02) * (groups == "a").sum()) + 1
     assert np.abs(model.decision_function(X)).min() >= 9e-4
+
+
+def test_equal_rows_are_turned_over_together(gaps):
+    """Wide data with every row twice: no model tells the two apart."""
+    rng, n = np.random.default_rng(1), 120
+    X = np.repeat(rng.normal(size=(n, 2 * n)), 2, axis=0)
+    groups = np.where(rng.random(2 * n) < 0.4, "a", "b")
+    y = np.repeat((X[::2] @ rng.normal(size=2 * n) > 0).astype(int), 2)
+    y[(groups == "a") & (rng.random(2 * n) < 0.5)] = 1
+    model = ConstrainedClassifier(demographic_parity(0.02)).fit(X, y, sensitive_features=groups)
+    predicted = model.predict(X)
+    np.testing.assert_array_equal(predicted[::2], predicted[1::2])
+    assert model.status_.name == "CONVERGED"
+    assert gaps(y, predicted, groups)["positive"] <= 0.02 + 1e-12
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_rows_of_weight_0_are_as_good_as_absent(wide, gaps):
+    rng, n, d = np.random.default_rng(2), 400, 300 if wide else 5
+    X, groups = rng.normal(size=(n, d)), np.where(rng.random(n) < 0.4, "a", "b")
+    y = (X[:, 0] + (groups == "a") + rng.normal(size=n) > 0.5).astype(int)
+    weight = (rng.random(n) < 0.6).astype(float)
+    X[weight == 0] *= 100.0
+    used = weight > 0
+    rule = demographic_parity(0.03)
+    given = ConstrainedClassifier(rule).fit(X, y, sensitive_features=groups, sample_weight=weight)
+    absent = ConstrainedClassifier(rule).fit(X[used], y[used], sensitive_features=groups[used])
+    assert given.status_ == absent.status_
+    np.testing.assert_allclose(given.coef_, absent.coef_, atol=1e-4)
+    assert gaps(y[used], given.predict(X[used]), groups[used])["positive"] <= 0.03 + 1e-12

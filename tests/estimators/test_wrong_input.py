@@ -206,5 +206,23 @@ def test_a_failed_fit_is_not_a_fitted_model(census):
 
 def test_a_custom_function_that_is_nan_is_named(census):
     broken = eq.custom(lambda scores, y, groups: (np.nan, 0.0 * scores), name="mine")
-    with pytest.raises(ValueError, match=r"'mine' is nan .* must return a finite value"):
+    with pytest.raises(ValueError, match=r"'mine' is nan, .* must start where it is finite"):
         fit(census, broken)
+    broken = eq.custom(lambda scores, y, groups: (0.0, np.nan * scores), name="mine")
+    with pytest.raises(ValueError, match=r"'mine' has a slope that is not finite"):
+        fit(census, broken)
+
+
+def test_a_custom_function_may_be_infinite_at_the_model_without_constraints(census):
+    """A barrier: no mean score beyond 0.3 of 0."""
+
+    def barrier(scores, y, groups):
+        mean, one = float(np.mean(scores)), np.full(scores.size, 1 / scores.size)
+        room = 0.09 - mean**2
+        if room <= 0:
+            return np.inf, one
+        return 1 / room - 100.0, 2 * mean / room**2 * one
+
+    model = fit(census, eq.custom(barrier))
+    assert abs(model.decision_function(census.X).mean()) < 0.3
+    assert model.report_.constraints[0].holds

@@ -76,6 +76,12 @@ def test_wide_models_get_a_diagonal():
     np.testing.assert_allclose(diagonal, (w[:, None] * J * J).sum(axis=0), rtol=1e-6)
 
 
+def test_squares_of_large_single_precision_do_not_overflow():
+    A = np.random.default_rng(4).normal(size=(40, WIDE + 1)).astype(np.float32)
+    plain, large = (LinearModel(factor * A, False).sketch.gram(np.ones(40)) for factor in (1, 1e25))
+    np.testing.assert_allclose(large, 1e50 * plain, rtol=1e-5)
+
+
 def test_the_sketch_of_some_rows_is_their_own():
     A = rare_columns(n=400)
     model = LinearModel(A)

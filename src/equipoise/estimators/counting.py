@@ -177,7 +177,8 @@ def move_threshold(problem: LearningProblem, fit: Kept) -> Kept | None:
         return None
     x = fit.result.x
     scores = prediction_scores(problem.model, x)
-    ordered = np.sort(scores, kind="stable")
+    used = problem.terms.used if isinstance(problem.terms, RateTerms) else slice(None)
+    ordered = np.sort(scores[used], kind="stable")
     edges = (ordered[1:] + ordered[:-1]) / 2
     if edges.size > FEW:
         steps = np.ceil(1.1 ** np.arange(1 + np.log(edges.size) / np.log(1.1))).astype(int)

@@ -66,7 +66,10 @@ class Frontier:
         return len({point.split for point in self.points})
 
     def summary(self) -> dict[str, np.ndarray]:
-        """Return means and standard errors over the splits, one entry for each bound (ascending)."""
+        """Return means and standard errors over the splits, one entry for each bound (ascending).
+
+        What is not known of a split (NaN) is left out.
+        """
         fields = ("value", "accuracy", "objective", "multiplier", "test_value", "test_accuracy")
         table: dict[str, np.ndarray] = {"bound": self.bounds}
         for name in fields:
@@ -74,8 +77,9 @@ class Frontier:
                 np.array([getattr(p, name) for p in self.points if p.bound == bound])
                 for bound in self.bounds
             ]
-            table[name] = np.array([column.mean() for column in columns])
-            spread = [c.std(ddof=1) / math.sqrt(c.size) if c.size > 1 else 0.0 for c in columns]
+            known = [column[~np.isnan(column)] for column in columns]
+            table[name] = np.array([c.mean() if c.size else math.nan for c in known])
+            spread = [c.std(ddof=1) / math.sqrt(c.size) if c.size > 1 else 0.0 for c in known]
             table[f"{name}_error"] = np.array(spread)
         return table
 
@@ -83,15 +87,14 @@ class Frontier:
     def knee(self) -> float:
         """The bound at which the curve bends most: tighter costs more, looser gains little.
 
-        The point farthest above the chord of (bound, accuracy), both scaled to [0, 1].
+        The point farthest above the chord from the first to the last (bound, accuracy).
         """
         table = self.summary()
         x, y = table["bound"], table["accuracy"]
         if x.size < 3 or np.ptp(y) == 0:
             return float(x[0])
-        rise = (y - y[0]) / (y[-1] - y[0]) if y[-1] != y[0] else np.zeros(x.size)
-        above = rise - (x - x[0]) / np.ptp(x)
-        return float(x[int(np.argmax(above))])
+        chord = y[0] + (y[-1] - y[0]) * (x - x[0]) / np.ptp(x)
+        return float(x[int(np.argmax(y - chord))])
 
     def to_frame(self) -> Any:
         """Return the points as a pandas data frame, without the coefficients."""
@@ -109,6 +112,9 @@ class Frontier:
             if not math.isnan(table["test_accuracy"][i]):
                 held = f"{table['test_value'][i]:.4f} / {table['test_accuracy'][i]:.4f}"
             mark = "  <- knee" if bound == knee else ""
+            broken = sum(not p.holds for p in self.points if p.bound == bound)
+            if broken:
+                mark += "  NOT MET" + (f" in {broken} splits" if self.n_splits > 1 else "")
             lines.append(
                 f"{bound:8.4g} {table['value'][i]:9.4f} {table['accuracy'][i]:9.4f} "
                 f"{table['multiplier'][i]:9.4f} {held:>20}{mark}"

@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from equipoise.constraints import Binding, bind
+from equipoise.models.features import canonical
 
 FLOATS = (np.float64, np.float32)
 CHUNK = 1 << 14  # rows handled at a time
@@ -38,6 +39,7 @@ def read_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
     X, y = validate_data(
         estimator, X, y, accept_sparse="csr", dtype=FLOATS, accept_large_sparse=True
     )
+    X = canonical(X) if sparse.issparse(X) else X
     check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)
     _check_two(owner, classes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from equipoise.constraints.groups import Groups
 from equipoise.estimators.continuation import ahead, rebound
 from equipoise.estimators.counting import Kept, prediction_scores
 from equipoise.estimators.curve import FrontierPoint
+from equipoise.estimators.digest import digest
 from equipoise.estimators.inputs import column_scales, read_rows, split_sensitive
 from equipoise.estimators.predictor import codes_of
 from equipoise.estimators.training import bind_constraints, fit_constrained, fit_plain, penalised
@@ -45,7 +47,12 @@ def fit_path(
     store = None
     points: list[FrontierPoint] = []
     if folder is not None:
-        identity = {"bounds": bounds, "rows": rows.y.size, "estimator": repr(estimator)[:2000]}
+        rules = [rule(bound) for bound in bounds]
+        identity = {
+            "bounds": bounds,
+            "data": digest(rows.X, rows.y, groups, rows.weight),
+            "settings": digest(rules, estimator.get_params(deep=False)),
+        }
         store = Checkpoint(folder / f"split-{number}.checkpoint")
         stored = store.load(identity)
         points = [] if stored is None else stored["points"]
@@ -106,7 +113,11 @@ def _held_out(
     X, y, sensitive, weight = (_take(values, test, n) for values in data)
     X, groups, _ = split_sensitive("frontier", X, sensitive)
     rows = read_rows(clone(estimator), X, y, weight)
-    binding = bind_constraints(estimator, rows, groups, 1.0)
+    try:
+        binding = bind_constraints(estimator, rows, groups, 1.0)
+    except ValueError as error:  # a group may be absent here
+        warnings.warn(f"frontier: nothing is known of held-out rows. {error}", stacklevel=2)
+        return {}
     scores = linear_scores(rows.X, coef[None], np.float64(intercept))
     true = binding.terms.hard(scores)[1:]
     measured = [abs(row.measured(value)) for row, value in zip(binding.rows, true)]

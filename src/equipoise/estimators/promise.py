@@ -93,10 +93,10 @@ def keep(
     if _settled(fit, close) and finished(fit):
         return replace(tried[-1], rounds=len(tried))
     if is_wide(problem):  # 2
-        start_from = [fit] if plain is None else [measure(problem, plain.result, allowed), fit]
-        turned = [fit for fit in turned_over(problem, start_from, run) if fit.certified]
-        if turned:
-            return replace(min(turned, key=Kept.rank), rounds=len(tried) + len(turned))
+        for given in (fit,) if plain is None else (measure(problem, plain.result, allowed), fit):
+            turned = turned_over(problem, [given], run)
+            if turned and turned[0].certified:
+                return replace(turned[0], rounds=len(tried) + 1)
     for sharper in SHARPER:  # 3
         sharp = _sharpened(problem, sharper * start)
         fit = min(tried, key=Kept.rank)

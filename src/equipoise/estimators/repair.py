@@ -21,6 +21,9 @@ MODELS = 8  # repaired predictions that are looked at
 NEAREST = 300  # rows whose predictions may be turned over, or a quarter of all
 MOST = 2_000_000  # rows x parameters, beyond which predictions are not fixed row by row
 MOST_IF_WIDE = 50_000_000  # the same for wide data
+STEPS = 300  # of a solver, for one pattern of predictions
+NODES = 200  # of an integer program
+ALIKE = 1e-10  # scores that differ by less, relative to the largest, are turned together
 MARGIN = 1e-3  # how far from 0 the scores of fixed predictions stay
 FIXED = (
     "Converged: of all models with the same predictions (and every score at least {margin:g} from 0) "
@@ -34,7 +37,7 @@ SMOOTH_ONLY = (
     "the one returned comes closest."
 )
 
-Run = Callable[[LearningProblem, np.ndarray, Result | None, bool], Result]
+Run = Callable[..., Result]
 
 
 def repaired(problem: LearningProblem, tried: list[Kept], run: Run, allowed: np.ndarray) -> Kept:
@@ -102,14 +105,15 @@ def turned_over(problem: LearningProblem, models: Sequence[Kept], run: Run) -> l
     rows = None if wide else _rows(problem)
     seen: set[bytes] = set()
     patterns: dict[bytes, Kept | None] = {}
+    used = problem.terms.used
     for fit in models:
         scores = prediction_scores(problem.model, fit.result.x)
-        if (scores > 0).tobytes() in seen or len(patterns) == MODELS:
+        if (scores > 0).tobytes() in seen or len(patterns) == MODELS or len(seen) == 2 * MODELS:
             continue
         seen.add((scores > 0).tobytes())
         positive = _turned(problem.terms, scores, fit)
         # a classifier that says the same of everyone meets many bounds, and is of no use
-        if positive is None or positive.all() or not positive.any():
+        if positive is None or positive[used].all() or not positive[used].any():
             continue
         if (key := positive.tobytes()) not in patterns:
             possible = rows is None or _exists(rows, positive)
@@ -131,26 +135,37 @@ def _turned(terms: RateTerms, scores: np.ndarray, fit: Kept) -> np.ndarray | Non
     """
     positive, counted = scores > 0, fit.allowed <= COUNTED
     nearest = np.argsort(np.abs(scores), kind="stable")[: max(NEAREST, scores.size // 4)]
-    effects = flip_effects(terms, positive)[counted][:, nearest].toarray()
-    effects, room = _scaled(effects, -fit.true[counted])
+    near = scores[nearest]
+    rounded = np.round(near / (ALIKE * max(float(np.abs(scores).max()), 1e-300)))
+    _, alike = np.unique(rounded, return_inverse=True)  # the same features: turned together
+    n = int(alike.max()) + 1
+    sums = _indicator(alike, n)
+    effects = flip_effects(terms, positive)[counted][:, nearest] @ sums.T
+    effects, room = _scaled(effects.toarray(), -fit.true[counted])
     cells, cell = np.unique(effects.round(12), axis=1, return_inverse=True)
-    n, k = nearest.size, cells.shape[1]
-    members = sparse.csr_array((np.ones(n), (cell.ravel(), np.arange(n))), shape=(k, n))
-    cost = np.abs(scores[nearest])
+    k, cost = cells.shape[1], sums @ np.abs(near)
     answer = milp(
         np.concatenate((cost / cost.mean() + 1e-3, np.zeros(k))),
         integrality=np.repeat([0, 1], (n, k)),
         bounds=Bounds(0.0, np.concatenate((np.ones(n), np.full(k, np.inf)))),
         constraints=[
-            LinearConstraint(sparse.hstack((members, -sparse.eye_array(k))), 0.0, 0.0),
+            LinearConstraint(
+                sparse.hstack((_indicator(cell.ravel(), k), -sparse.eye_array(k))), 0.0, 0.0
+            ),
             LinearConstraint(np.hstack((np.zeros((len(room), n)), cells)), ub=room),
         ],
-        options={"node_limit": 1000, "mip_rel_gap": 1e-3},
+        options={"node_limit": NODES, "mip_rel_gap": 1e-3},
     )
     if answer.x is None:
         return None
-    positive[nearest] ^= answer.x[:n] > 0.5
+    positive[nearest] ^= (answer.x[:n] > 0.5)[alike]
     return positive
+
+
+def _indicator(places: np.ndarray, count: int) -> sparse.csr_array:
+    """Return the matrix (count, n) that sums what has the same place."""
+    n = places.size
+    return sparse.csr_array((np.ones(n), (places, np.arange(n))), shape=(count, n))
 
 
 def _scaled(effects: np.ndarray, room: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -171,7 +186,7 @@ def _best_with(problem: LearningProblem, positive: np.ndarray, fit: Kept, run: R
     beside = np.flatnonzero(fit.allowed > COUNTED).tolist()
     terms = pattern_terms(problem.terms, positive, MARGIN, beside)  # type: ignore[arg-type]
     fixed = LearningProblem(problem.model, terms, domain=problem.domain, l2=problem.l2)
-    result = run(fixed, fit.result.x, None, False)
+    result = run(fixed, fit.result.x, None, False, STEPS)
     if result.status is Status.CONVERGED:
         convex = fixed.facts.convex is True
         claim = "has the least objective" if convex else "meets the optimality conditions"

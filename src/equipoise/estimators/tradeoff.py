@@ -75,7 +75,9 @@ def frontier(
     [True, True, True]
     """
     owner = "frontier"
-    listed = sorted({float(bound) for bound in bounds}, reverse=True)
+    if not hasattr(estimator, "constraints"):
+        _check.fail(owner, "estimator", "must be a ConstrainedClassifier", estimator)
+    listed = sorted({float(bound) for bound in np.atleast_1d(bounds)}, reverse=True)
     if not listed:
         _check.fail(owner, "bounds", "must hold at least one number", bounds)
     rule = rule or _rule_of(estimator)

@@ -53,7 +53,9 @@ def fit_plain(estimator: Any, model: LinearModel, rows: Rows, rough: bool = True
     start = _start(estimator, model, np.zeros(model.dim))
     result = estimator._run(penalised(estimator, model, free, rows), start, rough=rough)
     scores = model.scores(result.x)
-    return Plain(result, float(free.terms.at(scores).values[0]), float(np.std(scores)))
+    mean = np.average(scores, weights=rows.weight)
+    spread = float(np.sqrt(np.average((scores - mean) ** 2, weights=rows.weight)))
+    return Plain(result, float(free.terms.at(scores).values[0]), spread)
 
 
 def _loss(estimator: Any, rows: Rows) -> dict[str, Any]:
@@ -105,24 +107,34 @@ def fit_constrained(
         start = last.x
     elif _known(estimator, problem.model):
         start, last = _start(estimator, problem.model, start), getattr(estimator, "result_", None)
-    _check_custom(estimator, problem, binding, start)
+    known: Plain | None = plain
+    if not _finite(problem, binding, start):
+        start, last, known = np.zeros(problem.dim), None, None
+        _finite(problem, binding, start, type(estimator).__name__)
     if estimator.true_metric:
-        return keep(problem, start, estimator._run, allowed, plain=plain, near=last)
+        return keep(problem, start, estimator._run, allowed, plain=known, near=last)
     return measure(problem, estimator._run(problem, start, last), allowed)
 
 
-def _check_custom(
-    estimator: Any, problem: LearningProblem, binding: Binding, x: np.ndarray
-) -> None:
-    """Raise where a user's function is not finite to begin with."""
+def _finite(
+    problem: LearningProblem, binding: Binding, x: np.ndarray, owner: str | None = None
+) -> bool:
+    """Whether users' functions and their slopes are finite; for an `owner` raises if not."""
     if all(row.expression is not None for row in binding.rows):
-        return
-    for row, value in zip(binding.rows, problem.at(x).constraints):
-        if not np.isfinite(value):
-            raise ValueError(
-                f"{type(estimator).__name__}: the constraint {row.name!r} is {value} at the model that "
-                "training starts from; its function must return a finite value there."
-            )
+        return True
+    point = problem.at(x)
+    for i, row in enumerate(binding.rows):
+        value = point.constraints[i]
+        if np.isfinite(value) and np.isfinite(point.gradient(1 + i)).all():
+            continue
+        if owner is None:
+            return False
+        what = f"is {value}" if not np.isfinite(value) else "has a slope that is not finite"
+        raise ValueError(
+            f"{owner}: the constraint {row.name!r} {what}, at the model without constraints and where "
+            "all scores are 0; training must start where it is finite."
+        )
+    return True
 
 
 def judge(estimator: Any, binding: Binding, fit: Kept) -> None:

@@ -13,6 +13,7 @@ from equipoise import _check
 from equipoise._array import Array, like, namespace, to_numpy
 
 CACHED = 1 << 20  # bytes that stay in the cache of a core
+FEW = 32  # the share of the rows that is few, inverted
 CHUNK = 1 << 12  # rows handled at a time, so that no copy of the data is made
 
 
@@ -73,13 +74,20 @@ class Features:
     def transposed(self, G: Array) -> Array:
         """Return ``B' G`` for `G` of shape (n,) or (n, K): one product with ``A'``."""
         G = self._cast(G)
-        pulled = self._transposed @ G
+        pulled = self._pulled(G)
         if self._center is not None:
             total = namespace(G).sum(G, axis=0)
             pulled = pulled - (
                 self._center * total if G.ndim == 1 else self._center[:, None] * total[None, :]
             )
         return pulled if self._inverse is None else _rows(self._inverse, pulled) * pulled
+
+    def _pulled(self, G: Array) -> Array:
+        """Return ``A' G``, from the rows alone where few of them count."""
+        if self._host and G.ndim == 1 and FEW * np.count_nonzero(G) <= G.size:
+            index = np.flatnonzero(G)
+            return self.A[index].T @ G[index]
+        return self._transposed @ G
 
     def sandwich(self, weights: Array, v: Array, offset: float) -> tuple[Array, float]:
         """Return ``B' u`` and the sum of `u`, with ``u = weights * (B v + offset)``.
@@ -169,7 +177,7 @@ class Features:
                     sparse.csr_array((data * data, *layout), shape=shape),
                 )
             else:
-                part = to_numpy(self.A[start : start + rows])
+                part = to_numpy(self.A[start : start + rows]).astype(np.float64, copy=False)
                 yield part, part * part
 
     def _cast(self, V: Array) -> Array:
@@ -179,6 +187,14 @@ class Features:
         return like(V, self.A)
 
 
+def canonical(A: Any) -> Any:
+    """Return a CSR matrix without entries that have to be added up; itself if it has none."""
+    if not A.has_canonical_format:
+        A = A.copy()
+        A.sum_duplicates()
+    return A
+
+
 def _rows(vector: Array, V: Array) -> Array:
     return vector if V.ndim == 1 else vector[:, None]
 
@@ -186,7 +202,7 @@ def _rows(vector: Array, V: Array) -> Array:
 def _matrix(A: Any) -> Any:
     owner = "Features"
     if sparse.issparse(A):
-        A = sparse.csr_array(A)
+        A = canonical(sparse.csr_array(A))
         A = A if A.dtype.kind == "f" else A.astype(np.float64)
         _check.finite(owner, "A", A.data)
     elif hasattr(A, "detach"):

@@ -67,7 +67,7 @@ class Sketch:
         weights = self._mass * weights
         d = self._features.shape[1] + self._intercept
         if d > WIDE:
-            A, scale = self._features.A, self._features.scale
+            A, scale = self._features.A.astype(np.float64, copy=False), self._features.scale
             diagonal = (A.power(2) if sparse.issparse(A) else A**2).T @ weights
             diagonal = diagonal if scale is None else diagonal / scale**2
             return np.append(diagonal, weights.sum()) if self._intercept else diagonal

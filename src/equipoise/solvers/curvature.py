@@ -11,6 +11,8 @@ from equipoise._array import Array, dot, norm
 from equipoise.problem import Point, Problem
 from equipoise.solvers.newton_cg import Map, Seen
 
+Rows = list[Array] | np.ndarray  # (k, d) gradients; a matrix where they are in NumPy
+
 GOOD = 2  # products of CG that show an estimate of the Hessian to be good by itself
 FEW = 5  # products of CG beyond which it is made anew
 
@@ -29,8 +31,10 @@ def hessian(problem: Problem, point: Point, weights: np.ndarray) -> Map:
     return product
 
 
-def raised(product: Map, rows: list[Array], b: float) -> Map:
+def raised(product: Map, rows: Rows, b: float) -> Map:
     """Return ``v -> product(v) + b sum_i rows_i <rows_i, v>``."""
+    if isinstance(rows, np.ndarray):
+        return lambda v: product(v) + b * (rows.T @ (rows @ v))
 
     def sum_of(v: Array) -> Array:
         total = product(v)
@@ -107,11 +111,11 @@ def _factored(estimate: np.ndarray) -> np.ndarray:
     return np.ones(len(estimate))  # not finite: nothing is known
 
 
-def raised_inverse(solve: Map, rows: list[Array], b: float) -> Map:
+def raised_inverse(solve: Map, rows: Rows, b: float) -> Map:
     """Return ``v -> (F + b sum_i rows_i rows_i')^-1 v`` from ``solve = F^-1`` (Woodbury)."""
-    if not rows:
+    if len(rows) == 0:
         return solve
-    J = np.array(rows)
+    J = np.asarray(rows)
     Z = solve(J.T)
     small = np.linalg.inv(np.eye(len(J)) / b + J @ Z)
     return lambda v: solve(v) - Z @ (small @ (Z.T @ v))

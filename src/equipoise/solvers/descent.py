@@ -11,7 +11,7 @@ from equipoise._array import Array, dot, norm
 from equipoise.problem import Point, Problem
 from equipoise.problems.merit import AugmentedLagrangian, Merit
 from equipoise.solvers.attempt import attempt
-from equipoise.solvers.curvature import hessian, raised, raised_inverse
+from equipoise.solvers.curvature import Rows, hessian, raised, raised_inverse
 from equipoise.solvers.newton_cg import Map, conjugate_gradients
 from equipoise.solvers.pair import pair_at
 
@@ -71,7 +71,8 @@ def _newton(
         g = point.vjp(slopes)
         piece = problem.domain.tangent_map(x, -g)
     merit, b = AugmentedLagrangian(state.lam, state.b), state.b
-    rows = [point.gradient(1 + int(i)) for i in np.flatnonzero(slopes[1:] > 0)]
+    rows: Rows = [point.gradient(1 + int(i)) for i in np.flatnonzero(slopes[1:] > 0)]
+    rows = np.array(rows) if len(rows) > 1 and isinstance(x, np.ndarray) else rows
     product, bend = raised(hessian(problem, point, slopes), rows, b), problem.domain.bending(x, -g)
     near = None if solve is None else raised_inverse(solve, rows, b)
     target = piece(-g)

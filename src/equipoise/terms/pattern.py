@@ -43,7 +43,7 @@ class Identity(Pointwise):
 def pattern_terms(
     terms: RateTerms, positive: Any, margin: float, beside: Sequence[int] = ()
 ) -> RateTerms:
-    """Return the objective of `terms` under one constraint for each row: its prediction stays.
+    """Return the objective of `terms` under one constraint for each row of weight: its prediction stays.
 
     The constraint of row `i` is ``margin - s_i <= 0`` if it is predicted positive, else
     ``margin + s_i <= 0``. These are linear: with a convex objective the best model of a pattern of
@@ -74,19 +74,20 @@ def pattern_terms(
         _check.fail("pattern_terms", "positive", f"must hold {n} booleans", positive)
     margin = _check.non_negative("pattern_terms", "margin", margin)
     kept = [0, *(1 + int(i) for i in beside)]
-    sides = sparse.diags_array(np.where(positive, -1.0, 1.0))
-    squares = None
+    rows = np.flatnonzero(terms.used)
+    sides = sparse.diags_array(np.where(positive, -1.0, 1.0)).tocsc()[:, rows]
+    count, squares = rows.size, None
     if terms.squares is not None:
         Q, q = terms.squares
-        squares = sparse.hstack((Q, sparse.csr_array((Q.shape[0], n)))), q
+        squares = sparse.hstack((Q, sparse.csr_array((Q.shape[0], count)))), q
     changed = RateTerms(
         [*terms.channels, Channel(Identity(), sides)],
-        sparse.block_diag((terms.coefficients[kept], sparse.eye_array(n)), format="csr"),
-        np.concatenate((terms.offsets[kept], np.full(n, margin))),
-        names=[*(terms.names[i] for i in beside), *(f"row {i}" for i in range(n))],
+        sparse.block_diag((terms.coefficients[kept], sparse.eye_array(count)), format="csr"),
+        np.concatenate((terms.offsets[kept], np.full(count, margin))),
+        names=[*(terms.names[i] for i in beside), *(f"row {i}" for i in rows)],
         squares=squares,
     )
-    return changed.with_(shift=np.concatenate((terms.shift[list(beside)], np.zeros(n))))
+    return changed.with_(shift=np.concatenate((terms.shift[list(beside)], np.zeros(count))))
 
 
 def flip_effects(terms: RateTerms, positive: np.ndarray) -> sparse.csr_array:

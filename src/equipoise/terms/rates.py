@@ -139,6 +139,11 @@ class RateTerms(Terms):
             return TermsPoint(values, slope)
         return TermsPoint(values, slope, curve, bend, separable=self.squares is None)
 
+    @property
+    def used(self) -> np.ndarray:
+        """Which rows have a weight in some rate, shape (n,)."""
+        return np.any([c.weights.used for c in self.channels], axis=0)
+
     def _square_curve(self, margins: list[Scores], d: Array) -> Array:
         """Apply ``J' Q' Q J`` to `d`, with `J` the derivative of the rates."""
         assert self.squares is not None

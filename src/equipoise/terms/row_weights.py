@@ -76,6 +76,11 @@ class RowWeights:
         np.maximum.at(largest, self.matrix.indices, np.abs(self.matrix.data))
         return largest
 
+    @property
+    def used(self) -> np.ndarray:
+        """Which rows have a weight, shape (n,)."""
+        return np.asarray(abs(self.matrix).sum(axis=1)).ravel() > 0
+
     def sides(self, phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return what positive and what negative weights add to ``W' phi``, for ``phi >= 0``."""
         net = self._transposed @ phi
