@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
 LEAST, MOST = 2048, 16384  # rows of a sketch
 PIECE, CHUNK = 1 << 15, 1 << 10  # entries made dense at a time, and rows
+LITTLE = 0.5  # of the data's memory, for rows that are kept dense
 WIDE = 600  # more parameters than this: no matrices of their square
 
 
@@ -51,6 +53,9 @@ class Sketch:
         whole = len(self.index) == n
         self._features = model.features if whole else model.features.rows(self.index)
         self._intercept = model.intercept
+        self._rows: np.ndarray | None = None  # all of J, where that is little beside the data
+        if d <= WIDE and 4 * len(self.index) * d <= LITTLE * _bytes(model.features.A):
+            self._rows = np.vstack([self._dense(some) for some in self._pieces()])
 
     def scores(self, x: np.ndarray) -> np.ndarray:
         """Return the scores of the rows."""
@@ -72,11 +77,24 @@ class Sketch:
             diagonal = diagonal if scale is None else diagonal / scale**2
             return np.append(diagonal, weights.sum()) if self._intercept else diagonal
         roots = np.sqrt(weights, dtype=np.float32, casting="same_kind")[:, None]
-        total, piece = np.zeros((d, d), dtype=np.float32), min(max(64, PIECE // d), CHUNK)
-        for start in range(0, len(roots), piece):
-            some = slice(start, start + piece)
-            rows = np.ones((len(roots[some]), d), dtype=np.float32)
-            rows[:, : self._features.shape[1]] = self._features.dense(some)
-            rows *= roots[some]
+        total = np.zeros((d, d), dtype=np.float32)
+        for some in self._pieces():
+            rows = (self._dense(some) if self._rows is None else self._rows[some]) * roots[some]
             total += rows.T @ rows
         return total.astype(np.float64)
+
+    def _pieces(self) -> Iterator[slice]:
+        """Yield the rows, some at a time."""
+        rows = min(max(64, PIECE // self._features.shape[1]), CHUNK)
+        return (slice(start, start + rows) for start in range(0, len(self.index), rows))
+
+    def _dense(self, some: slice) -> np.ndarray:
+        """Return some rows of J, centred before they are rounded to single precision."""
+        rows = self._features.dense(some).astype(np.float32)
+        if not self._intercept:
+            return rows
+        return np.concatenate((rows, np.ones((len(rows), 1), dtype=np.float32)), axis=1)
+
+
+def _bytes(A: Any) -> int:
+    return A.data.nbytes + A.indices.nbytes if sparse.issparse(A) else A.nbytes
