@@ -20,6 +20,7 @@ from equipoise.run import Result
 SPREAD = 4.0  # standard deviation of the scores, in widths of the sigmoids
 SHARPER = (1.0, 3.0, 6.0, 12.0)
 ROUNDS = 5  # of shifting, at each sharpness
+AGAIN = 2  # tries to mend a bound that breaks when a problem is solved to the end
 CLOSE = 2e-3, 5e-3  # what may be left of a bound, least and most: the share of so many
 ROWS = 6  # rows in a counted rate
 STAY = 0.75, 1.25  # x this: what a model may have to spare to go on from it as it is
@@ -47,7 +48,8 @@ def keep(
        rule; solve roughly again, from the current model; go to 5 if the bounds hold and are used up
     4. of all models whose counted rates meet the bounds, take the one with the least objective; try
        the next sharpness first if much would be gained by using up its bounds
-    5. solve its problem to the end; stop if the bounds still hold by counting
+    5. solve its problem to the end, twice more with a new shift if a bound breaks on the way; stop
+       if all hold by counting
     6. if there is no such model: repair the predictions of those tried, or give a verdict
 
     Parameters
@@ -87,7 +89,15 @@ def keep(
         """Whether the fit still keeps its bounds when solved to the end (line 5)."""
         if not rough and fit is tried[-1]:
             return fit.certified
-        return fit.kept and solved(fit.problem, fit.result.x, fit.result, False).certified
+        if not fit.kept:
+            return False
+        end = solved(fit.problem, fit.result.x, fit.result, False)
+        for _ in range(AGAIN):
+            if end.kept or not end.result.success:
+                break
+            shifted = end.problem.shifted(_aim(end.problem, end, close))
+            end = solved(shifted, end.result.x, end.result, False)
+        return end.certified
 
     fit = solved(first, x0, near, rough)  # 1
     if _settled(fit, close) and finished(fit):

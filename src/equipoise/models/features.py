@@ -84,7 +84,8 @@ class Features:
 
     def _pulled(self, G: Array) -> Array:
         """Return ``A' G``, from the rows alone where few of them count."""
-        if self._host and G.ndim == 1 and FEW * np.count_nonzero(G) <= G.size:
+        few = self._host and G.ndim == 1 and not G[:8].any()
+        if few and FEW * np.count_nonzero(G) <= G.size:
             index = np.flatnonzero(G)
             return self.A[index].T @ G[index]
         return self._transposed @ G
@@ -150,6 +151,14 @@ class Features:
         constant = 0.0 if self.center is None else float(self.center @ shifted)
         sums = [p @ (-2.0 * shifted) + q @ inverse + constant for p, q in self._pieces()]
         return np.maximum(np.concatenate(sums), 0.0)
+
+    def squares_under(self, weights: np.ndarray) -> np.ndarray:
+        """Return ``sum_i weights_i (A_ij / scale_j)^2`` for every column `j`: not centred."""
+        square, start = np.zeros(self.shape[1]), 0
+        for _, squares in self._pieces():
+            square += squares.T @ weights[start : start + squares.shape[0]]
+            start += squares.shape[0]
+        return square if self.scale is None else square / self.scale**2
 
     def dense(self, rows: slice) -> np.ndarray:
         """Return some rows of `B`, dense, in float64."""

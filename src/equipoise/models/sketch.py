@@ -19,14 +19,14 @@ WIDE = 600  # more parameters than this: no matrices of their square
 
 def _size(A: Any, d: int) -> int:
     """Rows enough for an estimate, and so many that their Gram matrix costs about one Hessian product."""
-    if d > WIDE:
-        return LEAST
     entries = A.nnz if sparse.issparse(A) else A.size
     return int(min(max(10 * entries / d**2, LEAST, min(16 * d, 2 * LEAST)), MOST))
 
 
 class Sketch:
     """A random sample of the rows, the same in every call; all of them where they are few.
+
+    All of them, too, where parameters are many: a diagonal is cheap, and every column needs rows.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Sketch:
         size = _size(model.features.A, d)
         self.index = np.arange(n)
         self._mass: Any = 1.0  # of a row
-        if n > 2 * size:
+        if n > 2 * size and d <= WIDE:
             squares = model.features.squared_columns
             leverage = model.features.squares_of(1.0 / (n * np.maximum(squares, 1e-300))) + 1 / n
             share = np.minimum(1.0, 0.5 * size * (leverage / leverage.sum() + 1 / n))
@@ -72,9 +72,7 @@ class Sketch:
         weights = self._mass * weights
         d = self._features.shape[1] + self._intercept
         if d > WIDE:
-            A, scale = self._features.A.astype(np.float64, copy=False), self._features.scale
-            diagonal = (A.power(2) if sparse.issparse(A) else A**2).T @ weights
-            diagonal = diagonal if scale is None else diagonal / scale**2
+            diagonal = self._features.squares_under(weights)
             return np.append(diagonal, weights.sum()) if self._intercept else diagonal
         roots = np.sqrt(weights, dtype=np.float32, casting="same_kind")[:, None]
         total = np.zeros((d, d), dtype=np.float32)

@@ -69,9 +69,9 @@ class Learned:
         """
         if self.P.shape[1] == 0:
             return self._solve(v)
-        known = self.P.T @ v
+        known = self.P.T @ v.astype(np.float32)
         rest = self._solve(v - self.HP @ known)
-        return rest + self.P @ (known - self.HP.T @ rest)
+        return rest + self.P @ (known - self.HP.T @ rest.astype(np.float32))
 
     def after(self, seen: Seen, products: int) -> Learned:
         """Return what is known after runs of CG of at most so many `products`.
