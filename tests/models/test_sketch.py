@@ -23,8 +23,7 @@ def test_few_rows_are_all_taken_and_the_gram_matrix_is_that_of_all(kind, interce
     np.testing.assert_array_equal(model.sketch.index, np.arange(50))
     gram = model.sketch.gram(w)  # in single precision
     np.testing.assert_allclose(gram, J.T @ (w[:, None] * J), atol=1e-6 * gram.max())
-    scores = model.sketch.scores(np.ones(model.dim))
-    np.testing.assert_allclose(scores, J.sum(axis=1), atol=1e-6 * np.abs(J).max())
+    np.testing.assert_allclose(model.sketch.scores(np.ones(model.dim)), J.sum(axis=1))
 
 
 def test_columns_far_from_0_are_centred_before_they_are_rounded():
@@ -73,7 +72,7 @@ def test_wide_models_get_a_diagonal():
     w = rng.random(300)
     diagonal = model.sketch.gram(w)
     J = dense(model)
-    np.testing.assert_allclose(diagonal, (w[:, None] * J * J).sum(axis=0), rtol=1e-6)
+    np.testing.assert_allclose(diagonal, (w[:, None] * J * J).sum(axis=0), atol=1e-12)
 
 
 def test_squares_of_large_single_precision_do_not_overflow():
