@@ -38,9 +38,7 @@ def measure(n: int, d: int, per_row: int = 10, repeats: int = 1) -> dict[str, An
 def fit(n: int, d: int, per_row: int, repeats: int) -> dict[str, Any]:
     from benchmarks.generated import size, sparse_rows
 
-    _fit(
-        sparse_rows(500, min(d, 100), 5)
-    )  # loads what is loaded on first use, and work space of BLAS
+    _fit(sparse_rows(500, min(d, 50), 5))  # loads what is loaded on first use
     rows = sparse_rows(n, d, per_row)
     before = _start_peak()
     with _counting() as products:

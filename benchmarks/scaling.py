@@ -103,14 +103,16 @@ def main() -> None:
     page.say(
         f"\nExponent of the time in n: {exponent(rows, seconds):.2f} over all sizes, "
         f"{exponent(rows[large], seconds[large]):.2f} from {LARGE} rows on; of the time per product "
-        f"{exponent(rows[large], each[large]):.2f}. About 1 MB is needed whatever the size; small data are "
-        f"smaller than that."
+        f"{exponent(rows[large], each[large]):.2f}. A part of the memory is needed whatever the size, and "
+        f"small data are smaller than that."
     )
     page.goal("exponent of the time in n", exponent(rows, seconds), EXPONENT)
     page.goal(f"the same, from {LARGE} rows on", exponent(rows[large], seconds[large]), EXPONENT)
-    page.goal(f"memory added, x data, from {LARGE} rows on", ratio[large].max(), MEMORY)
+    for least in (rows.min(), LARGE, 3 * LARGE):
+        page.goal(f"memory added, x data, from {least} rows on", ratio[rows >= least].max(), MEMORY)
     page.say("\n## Columns")
-    seconds, each, _ = curve(page, [(20_000, d) for d in columns])
+    seconds, each, ratio = curve(page, [(20_000, d) for d in columns])
+    page.goal(f"memory added, x data, up to {columns.max()} columns", ratio.max(), MEMORY)
     page.say(
         f"\nExponent of the time in d: {exponent(columns, seconds):.2f}; of the time per product "
         f"{exponent(columns, each):.2f}. The entries a row stay the same, so the data do not grow; the "
