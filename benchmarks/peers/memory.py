@@ -12,7 +12,7 @@ def run(page: Page, quick: bool) -> None:
     page.say(
         "\n## Memory of a fit\n\n"
         "Sparse rows (CSR, 10 entries a row, 100 columns), demographic parity 0.02 on counted rates. "
-        "*added*: the peak above what the process held before the fit."
+        "*added*: the peak above what the process held before the fit, the second one of these rows."
     )
     page.table("rows", "data MB", "added MB", "x data", "seconds", "counted gap", "holds")
     for n in (100_000,) if quick else (100_000, 1_000_000):

@@ -33,7 +33,8 @@ class Point:
         ``(weights, v)`` to the weighted sum of Hessians times `v`, where the functions have it.
     curvature : callable or None
         Weights to an estimate of the weighted sum of Hessians, positive semi-definite: a matrix
-        (d, d) or a diagonal (d,). To precondition with, never to certify.
+        (d, d), of which the lower triangle counts, or a diagonal (d,). A new array in every call. To
+        precondition with, never to certify.
     """
 
     x: Array

@@ -9,10 +9,13 @@ from scipy import sparse
 from equipoise import ConstrainedClassifier, demographic_parity
 
 
-@pytest.mark.parametrize("density", [0.1, 1.0])
-def test_a_fit_adds_less_than_three_times_the_data(density):
+@pytest.mark.parametrize(
+    ("n", "d", "density"),
+    [(1000, 100, 0.1), (10_000, 100, 0.1), (10_000, 20, 1.0), (10_000, 5000, 2e-3)],
+)
+def test_a_fit_adds_less_than_three_times_the_data(n, d, density):
     """As arrays go; the allocator and BLAS come on top."""
-    rng, (n, d) = np.random.default_rng(0), (10_000, 100 if density < 1 else 20)
+    rng = np.random.default_rng(0)
     groups = np.where(rng.random(n) < 0.4, "a", "b")
     A = sparse.random_array((n, d), density=density, rng=rng, format="csr")
     A = A if density < 1 else A.toarray()
@@ -26,4 +29,4 @@ def test_a_fit_adds_less_than_three_times_the_data(density):
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak < 3.0 * data
+    assert peak < 3.0 * data, peak / data

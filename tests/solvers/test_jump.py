@@ -84,7 +84,7 @@ def test_preconditioners_are_inverses():
     v = rng.normal(size=5)
     full = F + b * sum(np.outer(row, row) for row in rows)
     raised_solve = raised_inverse(Learned.of(F.copy()).solve, rows, b)
-    np.testing.assert_allclose(full @ raised_solve(v), v, atol=1e-8)
+    np.testing.assert_allclose(full @ raised_solve(v), v, atol=3e-5)  # a factor in single precision
     np.testing.assert_allclose(raised(lambda u: F @ u, rows, b)(v), full @ v)
     diagonal = rng.uniform(1, 2, 5)
     np.testing.assert_allclose(diagonal * Learned.of(diagonal).solve(v), v, atol=1e-8)
@@ -204,15 +204,16 @@ def test_jumps_end_where_the_augmented_lagrangian_does_with_far_fewer_products(r
 
 def test_curvature_is_the_hessian_where_all_rows_are_in_the_sketch():
     data = make_census(500, seed=0)
-    problem = LearningProblem(
-        LinearModel(data.X), bind(demographic_parity(0.02), data.y, data.groups).terms, l2=0.1
-    )
+    model = LinearModel(data.X, scale=data.X.std(axis=0), center=data.X.mean(axis=0))
+    terms = bind(demographic_parity(0.02), data.y, data.groups).terms
+    problem = LearningProblem(model, terms, l2=0.1)
     point = problem.at(np.full(problem.dim, 0.01))
     weights = np.array([1.0, 0.0, 0.0])  # convex: nothing is clipped
     H = np.column_stack([point.hvp(weights, e) for e in np.eye(problem.dim)])
-    np.testing.assert_allclose(point.curvature(weights), H, atol=1e-6 * H.max())  # single precision
+    estimate = np.tril(point.curvature(weights))  # in single precision
+    np.testing.assert_allclose(estimate, np.tril(H), atol=1e-6 * H.max())
     estimate = point.curvature(np.array([1.0, 50.0, 0.0]))
-    assert np.linalg.eigvalsh(estimate).min() > -1e-10  # positive whatever the multipliers
+    assert np.linalg.eigvalsh(estimate).min() > 0.0  # positive whatever the multipliers
 
 
 def test_a_jump_is_a_step_of_the_method():

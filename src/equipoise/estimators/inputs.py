@@ -118,7 +118,7 @@ def column_scales(owner: str, X: Any, weight: Any) -> tuple[np.ndarray, np.ndarr
     """
     n = X.shape[0]
     share = np.full(n, 1.0 / n) if weight is None else weight / weight.sum()
-    center, square = _moments(X, share)
+    center, square, present = _moments(X, share)
     variance = np.maximum(square - center**2, 0.0)
     constant = variance <= 1e-12 * square
     if not sparse.issparse(X):
@@ -132,35 +132,31 @@ def column_scales(owner: str, X: Any, weight: Any) -> tuple[np.ndarray, np.ndarr
             f"{owner}: every column of X is constant, so there is nothing to learn from; give X at "
             f"least one feature that differs from row to row."
         )
-    present = _present(X, share)
     scale = np.sqrt(np.where(present < 0.5 - 1e-9, square / np.maximum(present, 1e-300), variance))
     return np.where(constant, np.maximum(1.0, np.abs(center)), scale), center
 
 
-def _present(X: Any, share: np.ndarray) -> np.ndarray:
-    """Return the weighted share of the entries of every column that are not 0."""
-    if sparse.issparse(X):
-        present = np.zeros(X.shape[1])
-        for start in range(0, X.shape[0], CHUNK):  # so that no copy of the size of X is made
-            rows = share[start : start + CHUNK]
-            ends = X.indptr[start : start + len(rows) + 1]
-            part = slice(ends[0], ends[-1])
-            weights = np.repeat(rows, np.diff(ends)) * (X.data[part] != 0)
-            present += np.bincount(X.indices[part], weights, minlength=present.size)
-        return present
-    parts = range(0, X.shape[0], CHUNK // 16)  # in the cache of a core
-    return sum(share[i : i + CHUNK // 16] @ (X[i : i + CHUNK // 16] != 0) for i in parts)
-
-
-def _moments(X: Any, share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the weighted means of the columns and of their squares."""
-    if sparse.issparse(X):
-        squares = type(X)((np.square(X.data), X.indices, X.indptr), shape=X.shape)
-        mean, square = X.T @ share, squares.T @ share
-        return np.asarray(mean, np.float64), np.asarray(square, np.float64)
-    # einsum: no copy of the size of X is made
-    mean = np.einsum("i,ij->j", share, X, dtype=np.float64)
-    return mean, np.einsum("i,ij,ij->j", share, X, X, dtype=np.float64)
+def _moments(X: Any, share: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return weighted means over every column: of its entries, of their squares, of those not 0."""
+    n, d = X.shape
+    if not sparse.issparse(X):  # einsum: no copy of the size of X is made
+        mean = np.einsum("i,ij->j", share, X, dtype=np.float64)
+        square = np.einsum("i,ij,ij->j", share, X, X, dtype=np.float64)
+        parts = range(0, n, CHUNK // 16)  # in the cache of a core
+        present = sum(share[i : i + CHUNK // 16] @ (X[i : i + CHUNK // 16] != 0) for i in parts)
+        return mean, square, present
+    mean, square, present = np.zeros(d), np.zeros(d), np.zeros(d)
+    rows = int(np.clip(n // 16, 64, CHUNK))
+    for start in range(0, n, rows):
+        ends = X.indptr[start : start + rows + 1]
+        columns, data = X.indices[ends[0] : ends[-1]], X.data[ends[0] : ends[-1]]
+        weights = np.repeat(share[start : start + rows], np.diff(ends))
+        present += np.bincount(columns, weights * (data != 0), minlength=d)
+        weights *= data
+        mean += np.bincount(columns, weights, minlength=d)
+        weights *= data
+        square += np.bincount(columns, weights, minlength=d)
+    return mean, square, present
 
 
 def _check_two(owner: str, classes: np.ndarray) -> None:

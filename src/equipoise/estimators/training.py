@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,8 @@ def fit_plain(estimator: Any, model: LinearModel, rows: Rows, rough: bool = True
     scores = model.scores(result.x)
     mean = np.average(scores, weights=rows.weight)
     spread = float(np.sqrt(np.average((scores - mean) ** 2, weights=rows.weight)))
-    return Plain(result, float(free.terms.at(scores).values[0]), spread)
+    loss = float(free.terms.at(scores).values[0])
+    return Plain(replace(result, state=None), loss, spread)  # the state is large
 
 
 def _loss(estimator: Any, rows: Rows) -> dict[str, Any]:

@@ -160,20 +160,25 @@ class Features:
             start += squares.shape[0]
         return square if self.scale is None else square / self.scale**2
 
-    def dense(self, rows: slice) -> np.ndarray:
-        """Return some rows of `B`, dense, in float64."""
-        part = self.A[rows]
-        part = part.toarray() if self.is_sparse else part
-        part = part.astype(np.float64, copy=not self.is_sparse)
-        if self.center is not None:
-            part -= self.center
-        if self.scale is not None:
-            part /= self.scale
-        return part
+    def dense(self, rows: slice, out: np.ndarray) -> None:
+        """Write some rows of `B` into `out`; they are rounded after they are centred."""
+        d = self.shape[1]
+        center = np.zeros(d) if self.center is None else self.center
+        scale = np.ones(d) if self.scale is None else self.scale
+        if not self.is_sparse:
+            np.divide(self.A[rows] - center, scale, out=out, casting="same_kind")
+            return
+        ends = self.A.indptr[rows.start : rows.stop + 1]
+        columns = self.A.indices[ends[0] : ends[-1]]
+        entries = (self.A.data[ends[0] : ends[-1]] - center[columns]) / scale[columns]
+        out[:] = -center / scale
+        out[np.repeat(np.arange(len(ends) - 1), np.diff(ends)), columns] = entries
 
     def _pieces(self) -> Iterator[tuple[Any, Any]]:
         """Yield some rows of `A` at a time in float64, and their squares."""
-        rows = max(CHUNK // 4, min(CHUNK, self.shape[0] // 16) if self.is_sparse else 0)
+        rows = CHUNK // 4
+        if self.is_sparse:
+            rows = max(CHUNK // 16, min(CHUNK, self.shape[0] // 16))
         for start in range(0, self.shape[0], rows):
             if self.is_sparse:
                 ends = self.A.indptr[start : start + rows + 1]

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg.blas import ssyrk
 
 if TYPE_CHECKING:
     from equipoise.models.linear import LinearModel
 
 LEAST, MOST = 2048, 16384  # rows of a sketch
-PIECE, CHUNK = 1 << 15, 1 << 10  # entries made dense at a time, and rows
+PIECE, CHUNK = 1 << 15, 1 << 10  # entries made dense at a time, and rows, at the most
+FEW = 32  # rows made dense at a time, at the least
 LITTLE = 0.5  # of the data's memory, for rows that are kept dense
 WIDE = 600  # more parameters than this: no matrices of their square
 
@@ -35,14 +37,14 @@ class Sketch:
 
     Attributes
     ----------
-    index : ndarray
+    index : ndarray, or range where it is all
         The rows.
     """
 
     def __init__(self, model: LinearModel) -> None:
         n, d = model.n_rows, model.dim
         size = _size(model.features.A, d)
-        self.index = np.arange(n)
+        self.index: np.ndarray | range = range(n)
         self._mass: Any = 1.0  # of a row
         if n > 2 * size and d <= WIDE:
             squares = model.features.squared_columns
@@ -51,7 +53,7 @@ class Sketch:
             self.index = np.flatnonzero(np.random.default_rng(0).random(n) < share)
             self._mass = 1.0 / share[self.index]
         whole = len(self.index) == n
-        self._features = model.features if whole else model.features.rows(self.index)
+        self._features = model.features if whole else model.features.rows(np.asarray(self.index))
         self._intercept = model.intercept
         self._rows: np.ndarray | None = None  # all of J, where that is little beside the data
         if d <= WIDE and 4 * len(self.index) * d <= LITTLE * _bytes(model.features.A):
@@ -66,8 +68,8 @@ class Sketch:
     def gram(self, weights: np.ndarray) -> np.ndarray:
         """Return ``J' diag(weights) J`` for ``weights >= 0``, with `J` the derivative of the scores.
 
-        A matrix (dim, dim), summed in single precision, or its diagonal (dim,), centring left out,
-        if there are many parameters.
+        The lower triangle of a matrix (dim, dim), in single precision, or its diagonal (dim,),
+        centring left out, if there are many parameters.
         """
         weights = self._mass * weights
         d = self._features.shape[1] + self._intercept
@@ -75,23 +77,29 @@ class Sketch:
             diagonal = self._features.squares_under(weights)
             return np.append(diagonal, weights.sum()) if self._intercept else diagonal
         roots = np.sqrt(weights, dtype=np.float32, casting="same_kind")[:, None]
-        total = np.zeros((d, d), dtype=np.float32)
+        total = np.zeros((d, d), dtype=np.float32, order="F")
         for some in self._pieces():
-            rows = (self._dense(some) if self._rows is None else self._rows[some]) * roots[some]
-            total += rows.T @ rows
-        return total.astype(np.float64)
+            if self._rows is None:
+                rows = self._dense(some)
+                rows *= roots[some]
+            else:
+                rows = self._rows[some] * roots[some]
+            total = ssyrk(1.0, rows.T, 1.0, total, lower=1, overwrite_c=1)
+        return total
 
     def _pieces(self) -> Iterator[slice]:
         """Yield the rows, some at a time."""
-        rows = min(max(64, PIECE // self._features.shape[1]), CHUNK)
-        return (slice(start, start + rows) for start in range(0, len(self.index), rows))
+        n, d = len(self.index), self._features.shape[1]
+        entries = min(PIECE, _bytes(self._features.A) // 64)  # an eighth of the data as float64
+        rows = min(max(FEW, entries // d), CHUNK)
+        return (slice(start, min(start + rows, n)) for start in range(0, n, rows))
 
     def _dense(self, some: slice) -> np.ndarray:
-        """Return some rows of J, centred before they are rounded to single precision."""
-        rows = self._features.dense(some).astype(np.float32)
-        if not self._intercept:
-            return rows
-        return np.concatenate((rows, np.ones((len(rows), 1), dtype=np.float32)), axis=1)
+        """Return some rows of J in single precision."""
+        d = self._features.shape[1]
+        rows = np.ones((some.stop - some.start, d + self._intercept), dtype=np.float32)
+        self._features.dense(some, rows[:, :d])
+        return rows
 
 
 def _bytes(A: Any) -> int:

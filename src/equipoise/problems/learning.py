@@ -135,14 +135,15 @@ class LearningProblem(Problem):
         estimate = sketch.gram(bends)
         if apart is not None and apart.size:
             rows: Any = self.model.rows(apart)
-            estimate = estimate + Sketch(rows).gram(_bends(point, weights)[apart])
-        penalty = self.l2 * float(weights[0]) * self.model.penalised
-        return estimate + (penalty if estimate.ndim == 1 else np.diag(penalty))
+            estimate += Sketch(rows).gram(_bends(point, weights)[apart])
+        diagonal = estimate if estimate.ndim == 1 else np.einsum("ii->i", estimate)  # a view
+        diagonal += self.l2 * float(weights[0]) * self.model.penalised
+        return estimate
 
     @cached_property
     def _sketched(self) -> Terms:
         """The terms of the sketch's rows."""
-        return self.terms.rows(self.model.sketch.index, 1.0)
+        return self.terms.rows(np.asarray(self.model.sketch.index), 1.0)
 
     def hard(self, x: Array) -> np.ndarray:
         """Return the values (m + 1,) with thresholded rates; without the penalty."""

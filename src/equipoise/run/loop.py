@@ -56,7 +56,7 @@ class Run:
             self.state = solver.init(self.counted, x0) if stored is None else stored["state"]
         except NonFiniteError as error:
             raise ValueError(f"solve: `x0` must be a point where all is finite. {error}") from None
-        self.previous = self.state
+        self.previous = solver.output(self.state)
         self._mark()
         self.error: BaseException | None = None
         self.detail = ""
@@ -74,7 +74,8 @@ class Run:
                 if status is not None:
                     break
                 new = self.solver.step(self.counted, self.state, self.t, self.rng)
-                self.previous, self.state, self.t = self.state, new, self.t + 1
+                self.previous, self.state = self.solver.output(self.state), new
+                self.t += 1
                 if timer is not None:
                     self._mark()
                 if callback is not None:
@@ -117,16 +118,16 @@ class Run:
 
     def _examine(self, quick: bool = False) -> Certificate:
         """Certify the solver's output; remember the best so far."""
-        certificate = self._certify(self.state, quick)
+        certificate = self._certify(self.solver.output(self.state), quick)
         if self.best is None or certificate.residual < self.best.residual:
             self.best = certificate
         self.trace.add(self.t, certificate, self.counter, self.watch.seconds)
         self.latest = certificate
         return certificate
 
-    def _certify(self, state: Any, quick: bool = False) -> Certificate:
-        """Certify the output of this state; quickly with the solver's own multipliers."""
-        x, multipliers = self.solver.output(state)
+    def _certify(self, output: tuple[Array, Any], quick: bool = False) -> Certificate:
+        """Certify a solver's output; quickly with the solver's own multipliers."""
+        x, multipliers = output
         if not all_finite(x):
             raise NonFiniteError("The method's output is not finite.")
         point = self.counted.free(x)  # examinations are not the solver's count
@@ -164,7 +165,7 @@ class Run:
         interrupted = status is Status.INTERRUPTED
         if self.latest is not None and last == self.t and not interrupted:
             exact = self.solver.exact and self.latest.residual > self.tol
-            return status, self._certify(self.state) if exact else self.latest
+            return status, self._certify(self.solver.output(self.state)) if exact else self.latest
         if status is not Status.NON_FINITE:
             try:
                 certificate = self._examine()
@@ -173,9 +174,9 @@ class Run:
                 self.detail = f"{self.detail} {error}".strip()
                 user = (Status.INTERRUPTED, Status.STOPPED, Status.CALLBACK_FAILED)
                 status = status if status in user else Status.NON_FINITE
-        for state in (self.state, self.previous):
+        for output in (self.solver.output(self.state), self.previous):
             try:
-                return status, self._certify(state)
+                return status, self._certify(output)
             except (NonFiniteError, ValueError):
                 continue
         if self.best is None:

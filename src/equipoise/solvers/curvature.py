@@ -49,8 +49,8 @@ def raised(product: Map, rows: Rows, b: float) -> Map:
 class Learned:
     """What is known of a Hessian H: an estimate F, and H itself on the last directions of CG."""
 
-    factor: np.ndarray  # of F: (d, d) lower triangular, or F itself if a diagonal (d,)
-    P: np.ndarray  # (d, k) directions, scaled so that P' H P is the identity; in single precision
+    factor: np.ndarray  # of F: (d, d) lower triangular, float32; or F itself if a diagonal (d,)
+    P: np.ndarray  # (d, k) directions, scaled so that P' H P is the identity; float32
     HP: np.ndarray  # (d, k)
     good: bool = True  # whether it does well as a preconditioner
 
@@ -82,32 +82,40 @@ class Learned:
         good = products <= FEW
         if not seen or (self.P.shape[1] == 0 and products <= GOOD):
             return replace(self, good=good)
-        P, HP = (np.array(side).T for side in zip(*seen))
-        seen.clear()
+        P = np.array([p for p, _ in seen]).T
+        HP = np.array([seen.popleft()[1] for _ in range(len(seen))]).T
         square = P.T @ HP
         values, vectors = np.linalg.eigh((square + square.T) / 2)
         new = values > 1e-3
         turn = vectors[:, new] / np.sqrt(values[new])
-        return Learned(self.factor, P @ turn, HP @ turn, good)
+        P = P @ turn  # one after the other: they can be large
+        HP = HP @ turn
+        return Learned(self.factor, P, HP, good)
 
     def _solve(self, v: Array) -> Array:
         if self.factor.ndim == 1:
             return v / (self.factor if v.ndim == 1 else self.factor[:, None])
-        return cho_solve((self.factor, True), v, check_finite=False)
+        return cho_solve((self.factor, True), v.astype(np.float32), check_finite=False).astype(
+            v.dtype
+        )
 
 
 def _factored(estimate: np.ndarray) -> np.ndarray:
     """Return the Cholesky factor of a positive semi-definite matrix, or a diagonal, slightly raised."""
-    mean = estimate.mean() if estimate.ndim == 1 else estimate.diagonal().mean()
-    ridge = 1e-12 + 1e-10 * float(mean)
     if estimate.ndim == 1:
-        return estimate + ridge
-    while ridge < 1e300:
-        np.fill_diagonal(estimate, estimate.diagonal() + ridge)
+        return estimate + (1e-12 + 1e-10 * float(estimate.mean()))
+    estimate = estimate.astype(np.float32, copy=False)
+    diagonal, more = estimate.diagonal().copy(), 1e-6
+    while more < 1e30:
+        np.fill_diagonal(estimate, (1.0 + more) * diagonal + 1e-6 * more)
         try:
-            return cho_factor(estimate, lower=True, check_finite=False)[0]
+            factor = cho_factor(estimate, lower=True, check_finite=False)[0]
         except LinAlgError:
-            ridge *= 100.0
+            more *= 10.0
+            continue
+        if np.isfinite(factor.diagonal()).all():
+            return factor
+        break
     return np.ones(len(estimate))  # not finite: nothing is known
 
 

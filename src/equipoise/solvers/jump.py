@@ -19,7 +19,7 @@ from equipoise.solvers.pair import Pair, pair_at
 FAR = 100.0  # how far a jump may lead, relative to the point
 WORSE = 10.0  # how much the residual may grow, where the merit falls
 FAST = 0.1  # what a jump may leave of the residual for chord steps to follow
-SEEN = 12  # directions of CG that are remembered
+SEEN, NUMBERS = 12, 1 << 16  # directions of CG that are remembered, and their numbers: at the most
 MANY = 32  # constraints that may be active, beyond which no jump is tried
 
 
@@ -96,7 +96,7 @@ def _newton(
     piece = problem.domain.tangent_map(x, -at.gradient)
     bend = problem.domain.bending(x, -at.gradient)
     product = hessian(problem, point, np.concatenate(([1.0], lam)))
-    seen: Seen = deque(maxlen=SEEN)
+    seen: Seen = deque(maxlen=min(SEEN, max(2, NUMBERS // x.size)))
     products = [0]
 
     def solved(target: Array, accuracy: float, floor: float = 0.0) -> Direction:
@@ -119,8 +119,10 @@ def _newton(
     J, Z = np.zeros((0, x.size)), np.zeros((x.size, 0))
     if candidates.size:  # 2
         f, old = point.constraints[candidates], lam[candidates]
-        J = np.array([point.gradient(1 + int(i)) for i in candidates])
-        Z = np.array([solved(piece(row), rough).d for row in J]).T
+        J, Z = np.empty((candidates.size, x.size)), np.empty((x.size, candidates.size), order="F")
+        for k, i in enumerate(candidates):
+            J[k] = point.gradient(1 + int(i))
+            Z[:, k] = solved(piece(J[k]), rough).d
         mu[candidates] = new = dual(J @ Z, f + J @ (d + Z @ old))
         if not np.isfinite(new).all():
             return None, known.after(seen, max(products))

@@ -55,8 +55,9 @@ def conjugate_gradients(
     """
     if accuracy >= 1.0 and precondition is not None:
         return Direction(precondition(target), 0, True)
-    d, r = 0.0 * target, target
-    p = z = r if precondition is None else precondition(r)
+    d, r = 0.0 * target, 1.0 * target  # changed in place below, p too: vectors can be long
+    z = r if precondition is None else precondition(r)
+    p = 1.0 * z
     square, goal, length = dot(r, z), max(accuracy * norm(target), floor), norm(p)
     for k in range(most):
         if norm(r) <= goal or square <= 0.0:
@@ -69,8 +70,12 @@ def conjugate_gradients(
             root = curvature**0.5  # noted in single precision: many long vectors
             seen.append(tuple(np.asarray(v / root, dtype=np.float32) for v in (p, Hp)))
         a = square / curvature
-        d, r = d + a * p, r - a * Hp
+        d += a * p
+        r -= a * Hp
+        del Hp
         z = r if precondition is None else precondition(r)
         last, square = square, dot(r, z)
-        p = z + (square / last) * p
+        p *= square / last
+        p += z
+        del z
     return Direction(d, most, True)

@@ -12,7 +12,7 @@ class Scores:
 
     All come from ``exp(-|s|)``, which never overflows; it is computed when first needed, and shared
     with the views that `margins` makes, so losses of ``+s`` and ``-s`` and rates of ``s`` cost one
-    exponential together. Only what takes an exponential or a division is kept.
+    exponential together. Only the exponential is kept.
 
     Parameters
     ----------
@@ -26,15 +26,22 @@ class Scores:
     array([0. , 0.5, 1. ])
     """
 
-    def __init__(self, s: Array, even: _Even | None = None, factor: float = 1.0) -> None:
-        self._plain, self._factor = s, factor  # the product is not kept
+    def __init__(
+        self, s: Array, even: _Even | None = None, factor: float = 1.0, sign: Array | None = None
+    ) -> None:
+        self._plain, self._factor, self._sign = s, factor, sign  # products are not kept
         self._even = even if even is not None else _Even(s, factor)
         self._sharpened: dict[float, Scores] = {}
 
     @property
     def s(self) -> Array:
         """The scores."""
-        return self._plain if self._factor == 1.0 else self._factor * self._plain
+        return self._signed if self._factor == 1.0 else self._factor * self._signed
+
+    @property
+    def _signed(self) -> Array:
+        """The scores but for a positive factor."""
+        return self._plain if self._sign is None else self._sign * self._plain
 
     @classmethod
     def of(cls, scores: Array | Scores) -> Scores:
@@ -43,25 +50,26 @@ class Scores:
 
     def margins(self, sign: Array) -> Scores:
         """Return ``sign * s`` with signs of 1 and -1; the exponential is shared."""
-        return Scores(sign * self._plain, self._even, self._factor)
+        sign = sign if self._sign is None else sign * self._sign
+        return Scores(self._plain, self._even, self._factor, sign)
 
     def sharpened(self, k: float) -> Scores:
         """Return ``k * s``; kept, so that every term of one sharpness shares it."""
         if k == 1.0:
             return self
         if k not in self._sharpened:
-            self._sharpened[k] = Scores(self._plain, factor=k * self._factor)
+            self._sharpened[k] = Scores(self._plain, None, k * self._factor, self._sign)
         return self._sharpened[k]
 
     @property
     def sigmoid(self) -> Array:
         """``1 / (1 + exp(-s))``, accurate in both tails."""
-        return _numerator(self._plain >= 0, self._even.decay) * self._even.larger
+        return _numerator(self._signed >= 0, self._even.decay) * self._even.larger
 
     @property
     def complement(self) -> Array:
         """``1 - sigmoid(s) = sigmoid(-s)``, accurate in both tails."""
-        return _numerator(self._plain <= 0, self._even.decay) * self._even.larger
+        return _numerator(self._signed <= 0, self._even.decay) * self._even.larger
 
     @property
     def softplus_minus(self) -> Array:
@@ -78,7 +86,7 @@ class Scores:
     @property
     def positive(self) -> Array:
         """1 where ``s > 0``, else 0: the prediction that the sigmoid stands for."""
-        return namespace(self._plain).astype(self._plain > 0, self._plain.dtype)
+        return namespace(self._plain).astype(self._signed > 0, self._plain.dtype)
 
 
 class _Even:
@@ -93,14 +101,15 @@ class _Even:
         xp = namespace(self._plain)
         return xp.exp(-self._factor * xp.abs(self._plain))
 
-    @cached_property
+    @property
     def larger(self) -> Array:
         """The larger one of ``sigmoid(s)`` and ``sigmoid(-s)``."""
         return 1.0 / (1.0 + self.decay)
 
     @property
     def variance(self) -> Array:
-        return self.decay * self.larger * self.larger
+        larger = self.larger
+        return self.decay * larger * larger
 
     @property
     def log1p(self) -> Array:
