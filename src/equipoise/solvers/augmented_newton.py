@@ -72,7 +72,7 @@ class AugmentedNewton(Solver[State]):
         The KKT residual at which the method stops by itself.
     penalty : float, optional
         The first b; by default such that the violation at the start counts beside the objective,
-        between 10 and 1e4; less for constraints much steeper than the objective; 10 where multipliers
+        between 10 and 1e4; less for constraints much steeper than the objective; 30 where multipliers
         are given.
     growth : float
         Factor of the penalty.
@@ -113,7 +113,7 @@ class AugmentedNewton(Solver[State]):
         pair = pair_at(problem, problem.at(x0), lam)
         g = norm(problem.domain.tangent(x0, -pair.gradient))
         known = self.multipliers is not None
-        b = self.penalty or (10.0 if known else _first_penalty(problem, problem.at(x0), g))
+        b = self.penalty or (30.0 if known else _first_penalty(problem, problem.at(x0), g))
         accuracy = 0.1 * max(g, 1e-3)
         return State(pair, lam, b, accuracy, enough=not known, learned=self.learned)
 
