@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from equipoise.models import LinearModel
-from equipoise.models.sketch import LEAST, WIDE
+from equipoise.models.sketch import KINKED, LEAST, NARROW, WIDE
 
 
 def dense(model):
@@ -80,6 +80,24 @@ def test_wide_models_get_a_diagonal():
     diagonal = model.sketch.gram(w)
     J = dense(model)
     np.testing.assert_allclose(diagonal, (w[:, None] * J * J).sum(axis=0), atol=1e-12)
+
+
+def test_sparse_data_with_few_entries_get_a_matrix_only_where_kinks_are_rounded():
+    rng = np.random.default_rng(5)
+    few = sparse.random_array((300, 2 * NARROW), density=0.02, rng=rng, format="csr")
+    many = sparse.random_array((2000, 2 * NARROW), density=0.5, rng=rng, format="csr")
+    assert LinearModel(few).sketch.wide
+    assert not LinearModel(few).kinked_sketch.wide
+    assert not LinearModel(few.toarray()).sketch.wide
+    assert not LinearModel(many).sketch.wide
+    model = LinearModel(few)
+    J, w = dense(model), rng.random(300)
+    gram = whole(model.kinked_sketch.gram(w))
+    np.testing.assert_allclose(gram, J.T @ (w[:, None] * J), atol=1e-6 * gram.max())
+    np.testing.assert_allclose(model.sketch.gram(w), gram.diagonal(), rtol=1e-5)
+    assert model.kinked_sketch is model.kinked_sketch
+    beyond = LinearModel(rng.normal(size=(20, KINKED)))
+    assert beyond.kinked_sketch is beyond.sketch
 
 
 def test_squares_of_large_single_precision_do_not_overflow():

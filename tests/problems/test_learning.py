@@ -284,3 +284,23 @@ def test_tensors(rng):
     np.testing.assert_allclose(q.values, p.values, rtol=1e-12)
     np.testing.assert_allclose(q.vjp(w).numpy(), p.vjp(w), rtol=1e-11)
     np.testing.assert_allclose(q.hvp(w, torch.from_numpy(v)).numpy(), p.hvp(w, v), rtol=1e-11)
+
+
+def test_a_sharpened_problem_knows_nothing_of_the_old_curvature(rng):
+    """Where the curvature is estimated from a sample, the sample's functions are sharpened too."""
+    n = 40_000
+    A, women = rng.normal(size=(n, 3)), rng.random(n) < 0.4
+    rates = np.column_stack([women / women.sum(), ~women / (~women).sum()])
+    weights, x = np.array([1.0, 1.0]), np.full(4, 0.5)
+
+    def make():
+        loss = Channel(Logistic(), np.full((n, 1), 1 / n), np.where(A[:, 0] > 0, 1, -1))
+        terms = RateTerms([loss, Channel(Sigmoid(), rates)], [[1, 0, 0], [0, 1, -1]])
+        return LearningProblem(LinearModel(A), terms)
+
+    used = make()
+    plain = used.at(x).curvature(weights)
+    assert len(used.model.sketch.index) < n
+    expected = make().sharpened(5.0).at(x).curvature(weights)
+    np.testing.assert_array_equal(used.sharpened(5.0).at(x).curvature(weights), expected)
+    assert not np.allclose(plain, expected)

@@ -13,7 +13,7 @@ from equipoise._array import Array, namespace, to_numpy
 from equipoise.models.features import Features
 from equipoise.models.latest import Latest
 from equipoise.models.model import Model
-from equipoise.models.sketch import Sketch
+from equipoise.models.sketch import KINKED, Sketch
 
 
 @final
@@ -91,8 +91,8 @@ class LinearModel(Model):
     def rows(self, index: np.ndarray) -> LinearModel:
         """Return the model of some rows."""
         part = copy(self)
-        part.__dict__.pop("sketch", None)
-        part.__dict__.pop("norms", None)
+        for computed in ("sketch", "kinked_sketch", "norms"):
+            part.__dict__.pop(computed, None)
         part._scores, part._raw = Latest(), Latest()
         part.features = self.features.rows(index)
         part.n_rows = len(index)
@@ -102,6 +102,11 @@ class LinearModel(Model):
     def sketch(self) -> Sketch:
         """Some rows, for estimates of second derivatives."""
         return Sketch(self)
+
+    @cached_property
+    def kinked_sketch(self) -> Sketch:
+        """The same with a matrix for more parameters: where kinks are rounded, a diagonal says little."""
+        return Sketch(self, wide=False) if self.sketch.wide and self.dim <= KINKED else self.sketch
 
     @cached_property
     def norms(self) -> np.ndarray:

@@ -51,6 +51,11 @@ class Model(ABC):
         """Some rows, for estimates of second derivatives."""
         raise AttributeError(f"{type(self).__name__} has no sketch.")
 
+    @property
+    def kinked_sketch(self) -> Sketch:
+        """The same for functions with rounded kinks, whose second derivatives need more care."""
+        return self.sketch
+
     def sandwich(self, weights: Array, v: Array) -> Array:
         """Return ``J' diag(weights) J v``, with `J` the derivative of the scores."""
         return self.pull(weights * self.push(v))

@@ -16,13 +16,22 @@ LEAST, MOST = 2048, 16384  # rows of a sketch
 PIECE, CHUNK = 1 << 15, 1 << 10  # entries made dense at a time, and rows, at the most
 FEW = 32  # rows made dense at a time, at the least
 LITTLE = 0.5  # of the data's memory, for rows that are kept dense
-WIDE = 600  # more parameters than this: no matrices of their square
+NARROW, WIDE = 64, 600  # parameters of which a matrix is made, and is not made
+KINKED = 1200  # parameters of which a matrix is made for functions with rounded kinks
+ENTRIES = (
+    4  # of sparse data, for each number of a matrix between the two: with fewer it does not pay
+)
 
 
 def _size(A: Any, d: int) -> int:
     """Rows enough for an estimate, and so many that their Gram matrix costs about one Hessian product."""
     entries = A.nnz if sparse.issparse(A) else A.size
     return int(min(max(10 * entries / d**2, LEAST, min(16 * d, 2 * LEAST)), MOST))
+
+
+def _is_wide(A: Any, d: int) -> bool:
+    """Whether parameters are too many for a matrix of their square."""
+    return d > WIDE or (d > NARROW and sparse.issparse(A) and A.nnz < ENTRIES * d * d)
 
 
 class Sketch:
@@ -34,19 +43,23 @@ class Sketch:
     ----------
     model : LinearModel
         With its features in NumPy or SciPy.
+    wide : bool, optional
+        Whether parameters are many; by default found out.
 
     Attributes
     ----------
+    wide : bool
     index : ndarray, or range where it is all
         The rows.
     """
 
-    def __init__(self, model: LinearModel) -> None:
+    def __init__(self, model: LinearModel, wide: bool | None = None) -> None:
         n, d = model.n_rows, model.dim
+        self.wide = _is_wide(model.features.A, d) if wide is None else wide
         size = _size(model.features.A, d)
         self.index: np.ndarray | range = range(n)
         self._mass: Any = 1.0  # of a row
-        if n > 2 * size and d <= WIDE:
+        if n > 2 * size and not self.wide:
             squares = model.features.squared_columns
             leverage = model.features.squares_of(1.0 / (n * np.maximum(squares, 1e-300))) + 1 / n
             share = np.minimum(1.0, 0.5 * size * (leverage / leverage.sum() + 1 / n))
@@ -56,7 +69,7 @@ class Sketch:
         self._features = model.features if whole else model.features.rows(np.asarray(self.index))
         self._intercept = model.intercept
         self._rows: np.ndarray | None = None  # all of J, where that is little beside the data
-        if d <= WIDE and 4 * len(self.index) * d <= LITTLE * _bytes(model.features.A):
+        if not self.wide and 4 * len(self.index) * d <= LITTLE * _bytes(model.features.A):
             self._rows = np.vstack([self._dense(some) for some in self._pieces()])
 
     def scores(self, x: np.ndarray) -> np.ndarray:
@@ -73,7 +86,7 @@ class Sketch:
         """
         weights = self._mass * weights
         d = self._features.shape[1] + self._intercept
-        if d > WIDE:
+        if self.wide:
             diagonal = self._features.squares_under(weights)
             return np.append(diagonal, weights.sum()) if self._intercept else diagonal
         roots = np.sqrt(weights, dtype=np.float32, casting="same_kind")[:, None]

@@ -123,7 +123,7 @@ class LearningProblem(Problem):
 
     def _curvature(self, point: TermsPoint, x: Array, weights: np.ndarray) -> np.ndarray:
         """Estimate the weighted sum of Hessians from the rows of the model's sketch."""
-        sketch, apart = self.model.sketch, None
+        sketch, apart = self._sketch, None
         if len(sketch.index) < self.model.n_rows:
             sampled = self._sketched.at(sketch.scores(x))
             apart = heaviest(_bends(point, weights)) if self._rounded else None
@@ -135,15 +135,19 @@ class LearningProblem(Problem):
         estimate = sketch.gram(bends)
         if apart is not None and apart.size:
             rows: Any = self.model.rows(apart)
-            estimate += Sketch(rows).gram(_bends(point, weights)[apart])
+            estimate += Sketch(rows, sketch.wide).gram(_bends(point, weights)[apart])
         diagonal = estimate if estimate.ndim == 1 else np.einsum("ii->i", estimate)  # a view
         diagonal += self.l2 * float(weights[0]) * self.model.penalised
         return estimate
 
+    @property
+    def _sketch(self) -> Sketch:
+        return self.model.kinked_sketch if self._rounded else self.model.sketch
+
     @cached_property
     def _sketched(self) -> Terms:
         """The terms of the sketch's rows."""
-        return self.terms.rows(np.asarray(self.model.sketch.index), 1.0)
+        return self.terms.rows(np.asarray(self._sketch.index), 1.0)
 
     def hard(self, x: Array) -> np.ndarray:
         """Return the values (m + 1,) with thresholded rates; without the penalty."""
@@ -151,7 +155,7 @@ class LearningProblem(Problem):
 
     def sharpened(self, sharpness: float) -> LearningProblem:
         """Return the problem with sharper sigmoids."""
-        changed = copy(self)
+        changed = self._copy()
         changed.terms = self.terms.with_(sharpness=sharpness)
         if sharpness not in self._sharp:
             self._sharp[sharpness] = facts_of(changed)
@@ -168,7 +172,7 @@ class LearningProblem(Problem):
         """Return the problem with every kink of its terms rounded; itself if there is none."""
         if self.terms.smooth:
             return self
-        changed = copy(self)
+        changed = self._copy()
         changed.terms, changed._rounded = self.terms.smoothed(width), True
         changed.facts = replace(self.facts, smooth=True, smoothness=None)
         return changed if changed.terms.smooth else None
@@ -183,11 +187,17 @@ class LearningProblem(Problem):
             return self
         n = self.model.n_rows
         index = rng.choice(n, self.batch, replace=False, shuffle=False)
-        drawn = copy(self)
+        drawn = self._copy()
         drawn.model = self.model.rows(index)
         drawn.terms = self.terms.rows(index, n / self.batch)
         drawn.batch = None
         return drawn
+
+    def _copy(self) -> LearningProblem:
+        """Return a copy for other functions: nothing that was computed of the old ones is kept."""
+        changed = copy(self)
+        changed.__dict__.pop("_sketched", None)
+        return changed
 
     def _weights(self, x: Array) -> Array:
         return x * like(self.model.penalised, x)
