@@ -10,10 +10,16 @@ from equipoise import ConstrainedClassifier, demographic_parity
 
 
 @pytest.mark.parametrize(
-    ("n", "d", "density"),
-    [(1000, 100, 0.1), (10_000, 100, 0.1), (10_000, 20, 1.0), (10_000, 5000, 2e-3)],
+    ("n", "d", "density", "loss"),
+    [
+        (1000, 100, 0.1, "logistic"),
+        (10_000, 100, 0.1, "logistic"),
+        (10_000, 20, 1.0, "logistic"),
+        (10_000, 5000, 2e-3, "logistic"),
+        (5000, 100, 0.1, "hinge"),
+    ],
 )
-def test_a_fit_adds_less_than_three_times_the_data(n, d, density):
+def test_a_fit_adds_less_than_three_times_the_data(n, d, density, loss):
     """As arrays go; the allocator and BLAS come on top."""
     rng = np.random.default_rng(0)
     groups = np.where(rng.random(n) < 0.4, "a", "b")
@@ -21,7 +27,7 @@ def test_a_fit_adds_less_than_three_times_the_data(n, d, density):
     A = A if density < 1 else A.toarray()
     y = (A @ rng.normal(size=d) + 0.5 * (groups == "a") + rng.normal(size=n) > 0.3).astype(int)
     data = A.nbytes if density == 1 else A.data.nbytes + A.indices.nbytes + A.indptr.nbytes
-    model = ConstrainedClassifier(demographic_parity(0.02))
+    model = ConstrainedClassifier(demographic_parity(0.02), loss=loss)
     model.fit(A, y, sensitive_features=groups)  # loads what is loaded on first use
     tracemalloc.start()
     try:

@@ -72,6 +72,8 @@ class Counted(Problem):
 
     def forget(self) -> None:
         """Let go of the latest evaluation: it refers back here, and its arrays are large."""
+        if self._smoothed is not None and self._smoothed[1] is not None:
+            self._smoothed[1].forget()
         self._evaluated = self._latest = self._pulled = self._smoothed = None
 
     def free(self, x: Array) -> Point:
@@ -128,6 +130,8 @@ class Counted(Problem):
             smooth = self._base.smoothed(width)
             if smooth is self._base:
                 return self
+            if self._smoothed is not None and self._smoothed[1] is not None:
+                self._smoothed[1].forget()
             counted = None if smooth is None else Counted(smooth, self._counter)
             self._smoothed = width, counted
         return self._smoothed[1]
