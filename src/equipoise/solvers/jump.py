@@ -19,7 +19,7 @@ from equipoise.solvers.pair import Pair, pair_at
 FAR = 100.0  # how far a jump may lead, relative to the point
 WORSE = 10.0  # how much the residual may grow, where the merit falls
 FAST = 0.1  # what a jump may leave of the residual for chord steps to follow
-SEEN, NUMBERS = 12, 1 << 16  # directions of CG that are remembered, and their numbers: at the most
+SEEN, NUMBERS = 12, 40_000  # directions of CG that are remembered, and their numbers: at the most
 MANY = 32  # constraints that may be active, beyond which no jump is tried
 
 
