@@ -84,10 +84,12 @@ def test_preconditioners_are_inverses():
     v = rng.normal(size=5)
     full = F + b * sum(np.outer(row, row) for row in rows)
     raised_solve = raised_inverse(Learned.of(F.copy()).solve, rows, b)
-    np.testing.assert_allclose(full @ raised_solve(v), v, atol=3e-5)  # a factor in single precision
+    np.testing.assert_allclose(full @ raised_solve(v), v, atol=1e-8)
     np.testing.assert_allclose(raised(lambda u: F @ u, rows, b)(v), full @ v)
     diagonal = rng.uniform(1, 2, 5)
     np.testing.assert_allclose(diagonal * Learned.of(diagonal).solve(v), v, atol=1e-8)
+    same = raised_inverse(lambda u: -u, [np.eye(5)[0]], 1.0)  # 1 / b - 1 = 0: nothing to divide by
+    np.testing.assert_array_equal(same(v), -v)
     singular = np.outer(v, v)  # raised until it has a factor
     assert np.isfinite(Learned.of(singular.copy()).solve(v)).all()
     np.testing.assert_array_equal(Learned.of(np.full((5, 5), np.nan)).solve(v), v)

@@ -49,7 +49,7 @@ def raised(product: Map, rows: Rows, b: float) -> Map:
 class Learned:
     """What is known of a Hessian H: an estimate F, and H itself on the last directions of CG."""
 
-    factor: np.ndarray  # of F: (d, d) lower triangular, float32; or F itself if a diagonal (d,)
+    factor: np.ndarray  # of F: (d, d) lower triangular, or F itself if a diagonal (d,)
     P: np.ndarray  # (d, k) directions, scaled so that P' H P is the identity; float32
     HP: np.ndarray  # (d, k)
     good: bool = True  # whether it does well as a preconditioner
@@ -95,23 +95,27 @@ class Learned:
     def _solve(self, v: Array) -> Array:
         if self.factor.ndim == 1:
             return v / (self.factor if v.ndim == 1 else self.factor[:, None])
-        return cho_solve((self.factor, True), v.astype(np.float32), check_finite=False).astype(
-            v.dtype
-        )
+        return cho_solve((self.factor, True), v, check_finite=False)
 
 
 def _factored(estimate: np.ndarray) -> np.ndarray:
-    """Return the Cholesky factor of a positive semi-definite matrix, or a diagonal, slightly raised."""
+    """Return the Cholesky factor of a positive semi-definite matrix, or a diagonal, slightly raised.
+
+    In double precision, whatever the estimate's: sums over rows of very different weight are
+    nearly singular.
+    """
+    mean = estimate.mean() if estimate.ndim == 1 else estimate.diagonal().mean()
+    ridge = 1e-12 + 1e-10 * float(mean)
     if estimate.ndim == 1:
-        return estimate + (1e-12 + 1e-10 * float(estimate.mean()))
-    estimate = estimate.astype(np.float32, copy=False)
-    diagonal, more = estimate.diagonal().copy(), 1e-6
-    while more < 1e30:
-        np.fill_diagonal(estimate, (1.0 + more) * diagonal + 1e-6 * more)
+        return estimate + ridge
+    diagonal = estimate.diagonal().astype(np.float64)
+    while ridge < 1e300:
+        factor = estimate.astype(np.float64, order="F")
+        np.fill_diagonal(factor, diagonal + ridge)
         try:
-            factor = cho_factor(estimate, lower=True, check_finite=False)[0]
+            factor = cho_factor(factor, lower=True, overwrite_a=True, check_finite=False)[0]
         except LinAlgError:
-            more *= 10.0
+            ridge *= 100.0
             continue
         if np.isfinite(factor.diagonal()).all():
             return factor
@@ -125,5 +129,8 @@ def raised_inverse(solve: Map, rows: Rows, b: float) -> Map:
         return solve
     J = np.asarray(rows)
     Z = solve(J.T)
-    small = np.linalg.inv(np.eye(len(J)) / b + J @ Z)
+    try:
+        small = np.linalg.inv(np.eye(len(J)) / b + J @ Z)
+    except LinAlgError:  # singular to working precision
+        return solve
     return lambda v: solve(v) - Z @ (small @ (Z.T @ v))
