@@ -304,3 +304,14 @@ def test_a_sharpened_problem_knows_nothing_of_the_old_curvature(rng):
     expected = make().sharpened(5.0).at(x).curvature(weights)
     np.testing.assert_array_equal(used.sharpened(5.0).at(x).curvature(weights), expected)
     assert not np.allclose(plain, expected)
+
+
+def test_a_tensor_may_be_the_start_where_the_features_are_arrays(rng):
+    torch = pytest.importorskip("torch")
+    A, terms = features(rng), fair_terms(rng)
+    problem = LearningProblem(LinearModel(A), terms, l2=0.1)
+    expected = solve(problem, "augmented_newton", np.zeros(D + 1), tol=1e-6)
+    result = solve(problem, "augmented_newton", torch.zeros(D + 1, dtype=torch.float64), tol=1e-6)
+    assert expected.success
+    assert result.success
+    np.testing.assert_allclose(np.asarray(result.x), expected.x, atol=1e-4)

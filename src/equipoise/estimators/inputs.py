@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -121,11 +122,11 @@ def column_scales(owner: str, X: Any, weight: Any) -> tuple[np.ndarray, np.ndarr
     center, square, present = _moments(X, share)
     variance = np.maximum(square - center**2, 0.0)
     constant = variance <= 1e-12 * square
+    far = np.flatnonzero((variance <= 1e-6 * square) & (square > 0))
+    if far.size:  # from 0: subtract first
+        variance[far] = _variances(X, share, center, far)
+        constant = variance <= np.where(variance <= 1e-6 * square, 1e-24, 1e-12) * square
     if not sparse.issparse(X):
-        if np.any((variance <= 1e-6 * square) & (square > 0)):  # far from 0: subtract first
-            far = np.flatnonzero(variance <= 1e-6 * square)
-            variance[far] = [share @ (X[:, j] - center[j]) ** 2 for j in far]
-            constant = variance <= np.where(variance <= 1e-6 * square, 1e-24, 1e-12) * square
         center = np.where(constant, X[np.argmax(share)], center)  # leaves nothing but rounding
     if constant.all():
         raise ValueError(
@@ -134,6 +135,29 @@ def column_scales(owner: str, X: Any, weight: Any) -> tuple[np.ndarray, np.ndarr
         )
     scale = np.sqrt(np.where(present < 0.5 - 1e-9, square / np.maximum(present, 1e-300), variance))
     return np.where(constant, np.maximum(1.0, np.abs(center)), scale), center
+
+
+def _variances(X: Any, share: np.ndarray, center: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Return the weighted variance of some columns."""
+    if not sparse.issparse(X):
+        return np.array([share @ (X[:, j] - center[j]) ** 2 for j in columns])
+    d = X.shape[1]
+    total, stored, count = np.zeros(d), np.zeros(d), np.zeros(d)
+    for index, data, weights in _parts(X, share):
+        total += np.bincount(index, weights * (data - center[index]) ** 2, minlength=d)
+        stored += np.bincount(index, weights, minlength=d)
+        count += np.bincount(index, minlength=d)
+    absent = np.where(count < X.shape[0], 1.0 - stored, 0.0)
+    return (total + absent * center**2)[columns]
+
+
+def _parts(X: Any, share: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Yield columns, entries and weights of some rows of a CSR matrix at a time."""
+    rows = int(np.clip(X.shape[0] // 16, 64, CHUNK))
+    for start in range(0, X.shape[0], rows):
+        ends = X.indptr[start : start + rows + 1]
+        some = slice(ends[0], ends[-1])
+        yield X.indices[some], X.data[some], np.repeat(share[start : start + rows], np.diff(ends))
 
 
 def _moments(X: Any, share: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -146,16 +170,12 @@ def _moments(X: Any, share: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndar
         present = sum(share[i : i + CHUNK // 16] @ (X[i : i + CHUNK // 16] != 0) for i in parts)
         return mean, square, present
     mean, square, present = np.zeros(d), np.zeros(d), np.zeros(d)
-    rows = int(np.clip(n // 16, 64, CHUNK))
-    for start in range(0, n, rows):
-        ends = X.indptr[start : start + rows + 1]
-        columns, data = X.indices[ends[0] : ends[-1]], X.data[ends[0] : ends[-1]]
-        weights = np.repeat(share[start : start + rows], np.diff(ends))
-        present += np.bincount(columns, weights * (data != 0), minlength=d)
+    for index, data, weights in _parts(X, share):
+        present += np.bincount(index, weights * (data != 0), minlength=d)
         weights *= data
-        mean += np.bincount(columns, weights, minlength=d)
+        mean += np.bincount(index, weights, minlength=d)
         weights *= data
-        square += np.bincount(columns, weights, minlength=d)
+        square += np.bincount(index, weights, minlength=d)
     return mean, square, present
 
 

@@ -117,7 +117,7 @@ class LearningProblem(Problem):
                 return penalised(weights, self.model.sandwich(point.bend(weights), v), v)
             return back(weights, curve(weights, self.model.push(v)), v)
 
-        if point.bend is None or not self.model.sketchable:
+        if point.bend is None or not self.model.sketchable or not isinstance(x, np.ndarray):
             return Point(x, values, vjp, hvp)
         return Point(x, values, vjp, hvp, partial(self._curvature, point, x))
 

@@ -1,0 +1,31 @@
+"""Scales of columns: the same for sparse and dense data, also far from 0."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from equipoise.estimators.inputs import column_scales
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e4, 1e7, 1.5e9])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sparse_columns_far_from_0_get_the_scale_of_dense_ones(offset, weighted):
+    rng = np.random.default_rng(0)
+    weight = rng.uniform(0.5, 2.0, 500) if weighted else None
+    X = np.column_stack((offset + 100 * rng.normal(size=500), rng.normal(size=500), np.ones(500)))
+    X[:250, 1] = 0.0
+    scale, center = column_scales("test", X, weight)
+    sparse_scale, sparse_center = column_scales("test", sparse.csr_array(X), weight)
+    np.testing.assert_allclose(sparse_scale, scale, rtol=1e-6)
+    np.testing.assert_allclose(sparse_center, center, rtol=1e-12, atol=1e-12)
+    exact = np.sqrt(np.cov(X[:, 0], aweights=weight, ddof=0))
+    assert sparse_scale[0] == pytest.approx(exact, rel=1e-6)
+
+
+def test_a_column_that_is_rarely_stored_and_large_is_not_constant():
+    X = np.zeros((1000, 2))
+    X[0] = 1e8, 1.0
+    X[1:500, 1] = np.random.default_rng(1).normal(size=499)
+    scale, center = column_scales("test", sparse.csr_array(X), None)
+    assert scale[0] == pytest.approx(1e8)
+    assert center[0] == pytest.approx(1e5)
