@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg.blas import dsyrk
+from scipy.linalg.blas import ssyrk
 
 if TYPE_CHECKING:
     from equipoise.models.linear import LinearModel
@@ -81,7 +81,7 @@ class Sketch:
     def gram(self, weights: np.ndarray) -> np.ndarray:
         """Return ``J' diag(weights) J`` for ``weights >= 0``, with `J` the derivative of the scores.
 
-        The lower triangle of a matrix (dim, dim), of rows in single precision, or its diagonal (dim,),
+        The lower triangle of a matrix (dim, dim), in single precision, or its diagonal (dim,),
         centring left out, if there are many parameters.
         """
         weights = self._mass * weights
@@ -89,11 +89,15 @@ class Sketch:
         if self.wide:
             diagonal = self._features.squares_under(weights)
             return np.append(diagonal, weights.sum()) if self._intercept else diagonal
-        roots = np.sqrt(weights)[:, None]
-        total = np.zeros((d, d), order="F")
+        roots = np.sqrt(weights, dtype=np.float32, casting="same_kind")[:, None]
+        total = np.zeros((d, d), dtype=np.float32, order="F")
         for some in self._pieces():
-            rows = self._dense(some) if self._rows is None else self._rows[some]
-            total = dsyrk(1.0, (rows * roots[some]).T, 1.0, total, lower=1, overwrite_c=1)
+            if self._rows is None:
+                rows = self._dense(some)
+                rows *= roots[some]
+            else:
+                rows = self._rows[some] * roots[some]
+            total = ssyrk(1.0, rows.T, 1.0, total, lower=1, overwrite_c=1)
         return total
 
     def _pieces(self) -> Iterator[slice]:
