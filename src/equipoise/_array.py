@@ -13,6 +13,11 @@ Array: TypeAlias = Any
 
 NUMPY = (np.ndarray, np.generic, float, int)
 
+quiet = np.errstate(invalid="ignore")
+"""For products of single-precision matrices: on AVX-512, OpenBLAS may report an invalid operation on
+memory that is not part of them. What is not finite is found by the checks of values and gradients.
+"""
+
 
 def namespace(x: Array) -> Any:
     """Return the array-API namespace of `x` (NumPy itself for NumPy arrays)."""

@@ -123,7 +123,7 @@ def column_scales(owner: str, X: Any, weight: Any) -> tuple[np.ndarray, np.ndarr
     variance = np.maximum(square - center**2, 0.0)
     constant = variance <= 1e-12 * square
     far = np.flatnonzero((variance <= 1e-6 * square) & (square > 0))
-    if far.size:  # from 0: subtract first
+    if far.size:  # from 0, where the difference of squares is mostly rounding
         variance[far] = _variances(X, share, center, far)
         constant = variance <= np.where(variance <= 1e-6 * square, 1e-24, 1e-12) * square
     if not sparse.issparse(X):

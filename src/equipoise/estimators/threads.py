@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+from equipoise._array import quiet
+
 LARGE = 1 << 23  # numbers in a dense matrix, from which more than one thread is tried
 FASTER = 0.9  # the time that more threads may take of one thread's
 
@@ -62,6 +64,7 @@ def _more_are_faster(X: np.ndarray) -> bool:
         return many <= FASTER * _seconds(rows)
 
 
+@quiet
 def _seconds(X: np.ndarray) -> float:
     """Return the time of a product and a transposed one, the better of two."""
     v, times = np.ones(X.shape[1], dtype=X.dtype), []

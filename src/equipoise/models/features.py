@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from equipoise import _check
-from equipoise._array import Array, like, namespace, to_numpy
+from equipoise._array import Array, like, namespace, quiet, to_numpy
 
 CACHED = 1 << 20  # bytes that stay in the cache of a core
 FEW = 32  # the share of the rows that is few, inverted
@@ -63,6 +63,7 @@ class Features:
         """The dtype of the matrix, and of its products."""
         return self.A.dtype
 
+    @quiet
     def times(self, V: Array) -> Array:
         """Return ``B V`` for `V` of shape (d,) or (d, K): one product with `A`."""
         V = self._cast(V)
@@ -71,6 +72,7 @@ class Features:
         scores = self.A @ V
         return scores if self._center is None else scores - self._center @ V
 
+    @quiet
     def transposed(self, G: Array) -> Array:
         """Return ``B' G`` for `G` of shape (n,) or (n, K): one product with ``A'``."""
         G = self._cast(G)
@@ -90,6 +92,7 @@ class Features:
             return self.A[index].T @ G[index]
         return self._transposed @ G
 
+    @quiet
     def sandwich(self, weights: Array, v: Array, offset: float) -> tuple[Array, float]:
         """Return ``B' u`` and the sum of `u`, with ``u = weights * (B v + offset)``.
 

@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import Array, namespace, to_numpy
+from equipoise._array import Array, namespace, quiet, to_numpy
 from equipoise.models.features import Features
 from equipoise.models.latest import Latest
 from equipoise.models.model import Model
@@ -131,6 +131,7 @@ class LinearModel(Model):
         return np.append(w, float(intercept) + moved)
 
 
+@quiet
 def linear_scores(X: Any, coef: np.ndarray, intercept: Any) -> np.ndarray:
     """Return the scores that predictions are made from, in the precision of `X`.
 

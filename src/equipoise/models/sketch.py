@@ -18,9 +18,7 @@ FEW = 32  # rows made dense at a time, at the least
 LITTLE = 0.5  # of the data's memory, for rows that are kept dense
 NARROW, WIDE = 64, 600  # parameters of which a matrix is made, and is not made
 KINKED = 1200  # parameters of which a matrix is made for functions with rounded kinks
-ENTRIES = (
-    4  # of sparse data, for each number of a matrix between the two: with fewer it does not pay
-)
+ENTRIES = 4  # of sparse data for each number of a matrix between the two, for it to pay
 
 
 def _size(A: Any, d: int) -> int:

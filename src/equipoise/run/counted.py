@@ -72,9 +72,8 @@ class Counted(Problem):
 
     def forget(self) -> None:
         """Let go of the latest evaluation: it refers back here, and its arrays are large."""
-        if self._smoothed is not None and self._smoothed[1] is not None:
-            self._smoothed[1].forget()
-        self._evaluated = self._latest = self._pulled = self._smoothed = None
+        self._forget_smoothed()
+        self._evaluated = self._latest = self._pulled = None
 
     def free(self, x: Array) -> Point:
         """Evaluate without counting; what the solver has just evaluated at `x` is used again."""
@@ -130,11 +129,15 @@ class Counted(Problem):
             smooth = self._base.smoothed(width)
             if smooth is self._base:
                 return self
-            if self._smoothed is not None and self._smoothed[1] is not None:
-                self._smoothed[1].forget()
+            self._forget_smoothed()
             counted = None if smooth is None else Counted(smooth, self._counter)
             self._smoothed = width, counted
         return self._smoothed[1]
+
+    def _forget_smoothed(self) -> None:
+        if self._smoothed is not None and self._smoothed[1] is not None:
+            self._smoothed[1].forget()
+        self._smoothed = None
 
     def _culprit(self, point: Point, weights: np.ndarray) -> str:
         """Name the function behind a weighted sum of gradients that is not finite."""

@@ -174,9 +174,9 @@ class Run:
                 self.detail = f"{self.detail} {error}".strip()
                 user = (Status.INTERRUPTED, Status.STOPPED, Status.CALLBACK_FAILED)
                 status = status if status in user else Status.NON_FINITE
-        for output in (self.solver.output(self.state), self.previous):
+        for output in (lambda: self.solver.output(self.state), lambda: self.previous):
             try:
-                return status, self._certify(output)
+                return status, self._certify(output())
             except (NonFiniteError, ValueError):
                 continue
         if self.best is None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from equipoise._array import Array, dot, norm
+from equipoise._array import Array, dot, norm, quiet
 from equipoise.problem import Point, Problem
 from equipoise.solvers.newton_cg import Map, Seen
 
@@ -62,6 +62,7 @@ class Learned:
         none = np.zeros((len(estimate), 0), dtype=np.float32)
         return Learned(_factored(estimate), none, none)
 
+    @quiet
     def solve(self, v: Array) -> Array:
         """Return ``M v`` with ``M H P = P``, for a vector or columns.
 
@@ -73,6 +74,7 @@ class Learned:
         rest = self._solve(v - self.HP @ known)
         return rest + self.P @ (known - self.HP.T @ rest.astype(np.float32))
 
+    @quiet
     def after(self, seen: Seen, products: int) -> Learned:
         """Return what is known after runs of CG of at most so many `products`.
 
