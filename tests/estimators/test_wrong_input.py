@@ -185,6 +185,11 @@ def test_weights(census):
         fit(census, weight=-np.ones(census.n))
     with pytest.raises(ValueError, match=r"sample_weight.shape"):
         fit(census, weight=np.ones(3))
+    for size in (1e-100, 1e100):
+        with pytest.raises(ValueError, match=r"`sample_weight` has the sum .* a mean near 1"):
+            fit(census, weight=np.full(census.n, size))
+    for size in (1e-30, 1e25):  # no warning, and certified
+        assert fit(census, weight=np.full(census.n, size)).result_.success
 
 
 def test_churn_with_a_reference_of_other_rows(census):

@@ -15,6 +15,7 @@ from equipoise.constraints import Binding, bind
 from equipoise.models.features import canonical
 
 FLOATS = (np.float64, np.float32)
+MOST = 1e30  # the sum of weights; its inverse, the least
 CHUNK = 1 << 14  # rows handled at a time
 
 
@@ -48,6 +49,11 @@ def read_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
     if sample_weight is not None:
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         _check_two(owner, classes[np.unique(codes[weight > 0])])
+        if not 1 / MOST <= weight.sum() <= MOST:
+            raise ValueError(
+                f"{owner}: `sample_weight` has the sum {weight.sum():.3g}, which leaves the range of "
+                f"floating point; weights count like copies of rows, so scale them to a mean near 1."
+            )
     return Rows(X, y, classes, codes, weight)
 
 
