@@ -108,6 +108,12 @@ class LinearModel(Model):
         """The same with a matrix for more parameters: where kinks are rounded, a diagonal says little."""
         return Sketch(self, wide=False) if self.sketch.wide and self.dim <= KINKED else self.sketch
 
+    @property
+    def jacobian(self) -> np.ndarray:
+        """The derivative of the scores as a dense matrix (n, dim): for a few rows."""
+        weights = to_numpy(self.features.transposed(np.eye(self.n_rows))).T
+        return np.column_stack((weights, np.ones(self.n_rows))) if self.intercept else weights
+
     @cached_property
     def norms(self) -> np.ndarray:
         """The length of each row, the 1 of the intercept included."""

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg.blas import ssyrk
+from scipy.linalg.blas import dsyr2, ssyrk
 
 if TYPE_CHECKING:
+    from equipoise.models.features import Features
     from equipoise.models.linear import LinearModel
 
 LEAST, MOST = 2048, 16384  # rows of a sketch
@@ -18,6 +19,7 @@ FEW = 32  # rows made dense at a time, at the least
 LITTLE = 0.5  # of the data's memory, for rows that are kept dense
 NARROW, WIDE = 64, 600  # parameters of which a matrix is made, and is not made
 KINKED = 1200  # parameters of which a matrix is made for functions with rounded kinks
+SPARSE, FAR = 0.025, 1e4  # the density up to which rows stay sparse; far from 0, in scales
 ENTRIES = 4  # of sparse data for each number of a matrix between the two, for it to pay
 
 
@@ -67,7 +69,9 @@ class Sketch:
         self._features = model.features if whole else model.features.rows(np.asarray(self.index))
         self._intercept = model.intercept
         self._rows: np.ndarray | None = None  # all of J, where that is little beside the data
-        if not self.wide and 4 * len(self.index) * d <= LITTLE * _bytes(model.features.A):
+        self._sparse = _is_sparse(self._features)
+        small = 4 * len(self.index) * d <= LITTLE * _bytes(model.features.A)
+        if small and not self.wide and not self._sparse:
             self._rows = np.vstack([self._dense(some) for some in self._pieces()])
 
     def scores(self, x: np.ndarray) -> np.ndarray:
@@ -79,14 +83,16 @@ class Sketch:
     def gram(self, weights: np.ndarray) -> np.ndarray:
         """Return ``J' diag(weights) J`` for ``weights >= 0``, with `J` the derivative of the scores.
 
-        The lower triangle of a matrix (dim, dim), in single precision, or its diagonal (dim,),
-        centring left out, if there are many parameters.
+        The lower triangle of a matrix (dim, dim), whatever stands above it, in single precision
+        unless rows are very sparse; or its diagonal (dim,), centring left out, if there are many parameters.
         """
         weights = self._mass * weights
         d = self._features.shape[1] + self._intercept
         if self.wide:
             diagonal = self._features.squares_under(weights)
             return np.append(diagonal, weights.sum()) if self._intercept else diagonal
+        if self._sparse:
+            return _sparse_gram(self._features, weights, self._intercept)
         roots = np.sqrt(weights, dtype=np.float32, casting="same_kind")[:, None]
         total = np.zeros((d, d), dtype=np.float32, order="F")
         for some in self._pieces():
@@ -111,6 +117,32 @@ class Sketch:
         rows = np.ones((some.stop - some.start, d + self._intercept), dtype=np.float32)
         self._features.dense(some, rows[:, :d])
         return rows
+
+
+def _sparse_gram(features: Features, weights: np.ndarray, intercept: bool) -> np.ndarray:
+    """Return the matrix of `gram` from products of the entries of sparse rows, centred afterwards."""
+    A, d, total = features.A, features.shape[1], float(weights.sum())
+    entries = A.data * np.repeat(np.sqrt(weights), np.diff(A.indptr))
+    rows = sparse.csr_array((entries, A.indices, A.indptr), shape=A.shape)
+    gram = (rows.T @ rows).toarray(order="F")
+    sums = A.T @ weights
+    if features.center is not None:
+        gram = dsyr2(1.0, features.center, 0.5 * total * features.center - sums, a=gram, lower=1)
+        sums = sums - total * features.center
+    if features.scale is not None:
+        gram /= features.scale[:, None]
+        gram /= features.scale
+        sums = sums / features.scale
+    return np.block([[gram, np.zeros((d, 1))], [sums, total]]) if intercept else gram
+
+
+def _is_sparse(features: Features) -> bool:
+    """Whether products of entries are few, and may be centred afterwards: not for columns far from 0."""
+    A = features.A
+    if not sparse.issparse(A) or A.nnz > SPARSE * A.shape[0] * A.shape[1]:
+        return False
+    scale = 1.0 if features.scale is None else features.scale
+    return features.center is None or bool((np.abs(features.center) <= FAR * scale).all())
 
 
 def _bytes(A: Any) -> int:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.linalg import lstsq
 
-from equipoise.models.model import Model
 from equipoise.problem import Kinks
 from equipoise.terms.kinks import RowKinks
 
 if TYPE_CHECKING:
     from equipoise.problems.learning import LearningProblem
 
-HEAVY = 10.0  # times the mean
-MOST_HEAVY = 4096
+LEAST_HEAVY, MOST_HEAVY = 512, 4096
 MOST = 2000  # rows on kinks: a solution has about as many as parameters, unless rows repeat
 MOST_ENTRIES = 1e7  # of their features
 ROUNDING = 1e-12  # a score this close to a kink is on it; relative to the largest score
@@ -32,25 +31,27 @@ def kinks_near(problem: LearningProblem, x: np.ndarray, width: float) -> Kinks |
     found = _few(problem.terms.kinks(scores, width), problem.dim)
     if found is None:
         return None
-    part = problem.model.rows(found.rows)
-    rows, target = _derivatives(part), scores[found.rows] + found.shifts
+    part: Any = problem.model.rows(found.rows)
+    rows, target = part.jacobian, scores[found.rows] + found.shifts
     for _ in range(2):  # the second time for the rounding errors of the first
-        x = x + np.linalg.lstsq(rows, target - part.scores(x), rcond=1e-10)[0]
+        x = x + lstsq(rows, target - part.scores(x), 1e-10, lapack_driver="gelsy")[0]
     scores = problem.model.scores(x)
     rounding = ROUNDING * max(1.0, float(np.abs(scores).max()))
     found = _few(problem.terms.kinks(scores, rounding), problem.dim)
     if found is None:
         return None
-    rows = _derivatives(problem.model.rows(found.rows))
-    return Kinks(x, found.jumps[:, None] * rows, found.masses, found.used)
+    part = problem.model.rows(found.rows)
+    return Kinks(x, found.jumps[:, None] * part.jacobian, found.masses, found.used)
 
 
-def heaviest(bends: np.ndarray) -> np.ndarray:
-    """Return the rows of far more than the mean second derivative: those on a rounded kink."""
-    heavy = np.flatnonzero(bends > HEAVY * bends.mean())
-    if heavy.size <= MOST_HEAVY:
-        return heavy
-    return heavy[np.argpartition(-bends[heavy], MOST_HEAVY)[:MOST_HEAVY]]
+def heaviest(bends: np.ndarray, dim: int) -> np.ndarray:
+    """Return the rows of the largest second derivatives, on a rounded kink or near it.
+
+    So many that those beyond the kinks of a solution, at most `dim`, are among them: these bend the
+    functions in the directions that are left.
+    """
+    number = min(max(2 * dim, LEAST_HEAVY), MOST_HEAVY, bends.size)
+    return np.sort(np.argpartition(-bends, number - 1)[:number])
 
 
 def _few(found: RowKinks | None, dim: int) -> RowKinks | None:
@@ -58,8 +59,3 @@ def _few(found: RowKinks | None, dim: int) -> RowKinks | None:
     if found is None or not 0 < found.rows.size <= min(MOST, MOST_ENTRIES / dim):
         return None
     return found
-
-
-def _derivatives(model: Model) -> np.ndarray:
-    """Return the derivative of every score, shape (n, d)."""
-    return np.stack([model.pull(row) for row in np.eye(model.n_rows)])

@@ -126,7 +126,7 @@ class LearningProblem(Problem):
         sketch, apart = self._sketch, None
         if len(sketch.index) < self.model.n_rows:
             sampled = self._sketched.at(sketch.scores(x))
-            apart = heaviest(_bends(point, weights)) if self._rounded else None
+            apart = heaviest(_bends(point, weights), self.dim) if self._rounded else None
         else:
             sampled = point
         bends = _bends(sampled, weights)
