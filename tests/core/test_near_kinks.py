@@ -4,9 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.optimize import lsq_linear
 
 from equipoise import solve
 from equipoise.certificate import near_kinks
+from equipoise.certificate.kinks import _bounded
 from equipoise.models import LinearModel
 from equipoise.problems import LearningProblem
 from equipoise.terms import CallableTerms, Channel, Hinge, RateTerms, StackedTerms
@@ -148,3 +150,23 @@ def test_no_claim_in_single_precision(solved):
     problem, _ = solved
     changed = hinge_problem(3, facts=replace(problem.facts, rounding=1e-7))
     assert not solve(changed, "smoothing", tol=1e-6).success
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_bounded_least_squares_agree_with_scipy(seed):
+    """Columns of very different length, dependent ones, more of them than rows, bounds of 0 and none."""
+    rng = np.random.default_rng(seed)
+    n, k = rng.integers(1, 40, size=2)
+    matrix = rng.normal(size=(n, k)) * 10 ** rng.uniform(-3, 1, k)
+    if seed % 3 == 0:
+        matrix[:, -1], matrix[:, k // 2] = 2 * matrix[:, 0], matrix[:, 0]
+    high = np.where(rng.random(k) < 0.2, np.inf, 10 ** rng.uniform(-5, 1, k))
+    high[rng.random(k) < 0.1] = 1e-300
+    inside = matrix @ np.clip(rng.normal(0.4, 0.5, k), 0.0, 1.0) * (rng.random() < 0.5)
+    target = inside + rng.normal(size=n) * 10 ** rng.uniform(-8, 0)
+    fit = _bounded(matrix, target, high)
+    best = lsq_linear(matrix, target, (0.0, high), method="bvls", max_iter=2000).x
+    assert (fit >= 0).all()
+    assert (fit <= high).all()
+    ours, theirs = (np.linalg.norm(matrix @ w - target) for w in (fit, best))
+    assert ours <= theirs + 1e-6 * np.linalg.norm(target)

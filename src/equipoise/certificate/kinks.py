@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import lsq_linear
+from scipy.linalg import lstsq
 
 from equipoise._array import norm, to_numpy
 from equipoise.certificate.examiner import NEAR, Certificate, examine
@@ -13,6 +13,7 @@ from equipoise.problem import Kinks, Point, Problem
 
 WIDTHS = 1.0, 1e-1, 1e-2, 1e-3, 1e-4  # x tol: scores this close to a kink are moved onto it
 MOST = 500  # multipliers fitted
+RIDGES = 1e-8, 1e-6  # of columns of length 1, which may depend on each other
 ROUNDS = 30  # a jump counts with the multipliers of its functions: both are fitted in turn
 
 
@@ -91,12 +92,37 @@ def _certified(problem: Problem, kinks: Kinks) -> Certificate:
         matrix = np.hstack((piece(columns), prices)).T
         target = np.concatenate((-piece(slope), np.zeros(active.size)))
         high = np.concatenate((np.full(active.size, np.inf), np.maximum(most, 1e-300)))
-        fit = lsq_linear(matrix, target, (0.0, high), method="bvls", max_iter=200).x
+        fit = _bounded(matrix, target, high)
         weights[active] = fit[: active.size]
         downhill = -slope - fit @ columns
     most = np.maximum(kinks.masses @ weights, 1e-300)
     shares = np.clip(fit[active.size :] / most, 0.0, 1.0)
     return examine(problem, _with_shares(point, kinks, shares), weights[1:])
+
+
+def _bounded(matrix: np.ndarray, target: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Minimise ``|matrix w - target|^2`` over ``0 <= w <= high``; columns may depend on each other."""
+    from daqp import solve
+
+    k, lengths = high.size, np.maximum(np.linalg.norm(matrix, axis=0), 1e-300)
+    A, low, top = matrix / lengths, np.zeros(k), np.minimum(high * lengths, 1e29)
+    no_rows, sense = np.zeros((0, k)), np.zeros(k, dtype=np.int32)
+    for ridge in RIDGES:
+        w, H = low, A.T @ A + ridge * np.eye(k)
+        for _ in range(3):  # again, for what the ridge has changed
+            f = -(A.T @ target + ridge * w)
+            w, _, flag, _ = solve(H, f, no_rows, top, low, sense, primal_tol=1e-12)
+            w = np.clip(w, 0.0, top)
+        if flag == 1:
+            break
+    free = (w > 0.0) & (w < top)
+    step = np.zeros(k)
+    if free.any():  # once more, without the rounding errors of a product of matrices
+        step[free] = lstsq(A[:, free], target - A @ w, 1e-12, lapack_driver="gelsy")[0]
+    better = np.clip(w + step, 0.0, top)
+    if np.linalg.norm(A @ better - target) < np.linalg.norm(A @ w - target):
+        w = better
+    return np.minimum(w / lengths, high)
 
 
 def _with_shares(point: Point, kinks: Kinks, shares: np.ndarray) -> Point:

@@ -18,7 +18,7 @@ PIECE, CHUNK = 1 << 15, 1 << 10  # entries made dense at a time, and rows, at th
 FEW = 32  # rows made dense at a time, at the least
 LITTLE = 0.5  # of the data's memory, for rows that are kept dense
 NARROW, WIDE = 64, 600  # parameters of which a matrix is made, and is not made
-KINKED = 1200  # parameters of which a matrix is made for functions with rounded kinks
+KINKED = 2000  # parameters of which a matrix is made for functions with rounded kinks
 SPARSE, FAR = 0.025, 1e4  # the density up to which rows stay sparse; far from 0, in scales
 ENTRIES = 4  # of sparse data for each number of a matrix between the two, for it to pay
 
