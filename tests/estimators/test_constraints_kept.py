@@ -345,15 +345,42 @@ def test_infeasible_bounds_raise_or_pass_on_request(census):
 
 
 def test_loosened_to_what_was_reached_the_bounds_can_be_met(census):
-    rules = [eq.demographic_parity(0.0)]
+    rules = [eq.demographic_parity(0.0), eq.coverage(at_least=0.1), eq.coverage(at_most=0.5)]
     model = fit(census, rules, on_infeasible="ignore")
     assert model.status_ is eq.Status.STALLED  # smooth rates can be equal; counted ones hardly
     assert not model.result_.success
-    reached = max(line.true for line in model.report_.constraints)
+    reached = max(line.true for line in model.report_.constraints[:2])
     assert 0 < reached < 0.01
     bound = math.ceil(reached * 1e4) / 1e4 + 0.001
     found = counts(census, fit(census, eq.demographic_parity(bound), on_infeasible="raise"))
     assert abs(found["female"] - found["male"]) <= bound
+
+
+def test_where_only_a_constant_keeps_the_bounds_it_is_returned_with_a_warning(census):
+    message = r"the only model found that keeps the bounds predicts 0 for every row\. Loosen"
+    with pytest.warns(InfeasibleWarning, match=message):
+        model = fit(census, eq.demographic_parity(0.0))
+    assert model.status_ is eq.Status.CONVERGED
+    assert not model.predict(census.X).any()
+    assert all(line.holds for line in model.report_.constraints)
+    fit(census, eq.demographic_parity(0.0), on_infeasible="ignore")  # says nothing
+
+
+@pytest.mark.parametrize("rule", [eq.equal_opportunity, eq.equalized_odds, eq.demographic_parity])
+@pytest.mark.parametrize("seed", range(3))
+def test_no_model_is_worse_than_the_best_constant(rule, seed):
+    """One in eleven is positive: with a bound of 0, repaired predictions can be far off."""
+    rng = np.random.default_rng(seed)
+    X, group = rng.normal(size=(400, 5)), rng.choice(["a", "b"], 400)
+    noise = 0.5 * rng.logistic(size=400)
+    y = (X[:, 0] + 0.7 * (group == "b") + noise > 2.2).astype(int)
+    model = ConstrainedClassifier(rule(0.0), on_infeasible="ignore")
+    model.fit(X, y, sensitive_features=group)
+    share = y.mean()
+    entropy = -share * np.log(share) - (1 - share) * np.log(1 - share)
+    assert model.result_.fun <= entropy
+    assert model.score(X, y) >= 1 - share - 0.01
+    assert all(line.holds for line in model.report_.constraints)
 
 
 @pytest.fixture

@@ -8,7 +8,9 @@ from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.datasets import load_breast_cancer, load_iris, make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
 
 from equipoise import NeymanPearsonClassifier, certify
 from equipoise.estimators import InfeasibleError, InfeasibleWarning
@@ -29,6 +31,18 @@ def test_the_counted_error_of_the_other_class_is_bounded(census, target, bound):
     assert found[target] < 0.95
     np.testing.assert_allclose(model.class_errors_, found, atol=1e-12)
     assert model.result_.success
+
+
+@pytest.mark.parametrize("bound", [0.1, 0.05, 0.02, 0.01, 0.005])
+def test_small_bounds_are_used_up_as_a_moved_threshold_would(bound):
+    """Sigmoids say little of so few errors: the model must not predict one class of all rows."""
+    X, y = make_classification(3000, 20, flip_y=0.3, weights=[0.9], class_sep=0.7, random_state=0)
+    X = StandardScaler().fit_transform(X)
+    found = NeymanPearsonClassifier(bound).fit(X, y).class_errors_
+    assert 0.7 * bound <= found[0] <= bound
+    scores = LogisticRegression().fit(X, y).decision_function(X)
+    threshold = np.quantile(scores[y == 0], 1 - bound, method="higher")
+    assert found[1] <= (scores[y == 1] <= threshold).mean() + 0.02
 
 
 def test_a_looser_bound_lowers_the_other_error(census):

@@ -177,7 +177,7 @@ class ConstrainedClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
                 rows.codes == 1,
                 rows.weight,
             )
-        judge(self, binding, fit)
+        judge(self, binding, fit, plain)
         return self
 
     def partial_fit(

@@ -167,7 +167,27 @@ def grain(problem: LearningProblem) -> np.ndarray:
 
 
 def move_threshold(problem: LearningProblem, fit: Kept) -> Kept | None:
-    """Return the model of least objective that meets the bounds by another intercept, if any.
+    """Return the model of least objective that meets the bounds by another intercept, if any."""
+    moved = with_threshold(problem, fit.result.x, fit.allowed)
+    if moved is None:
+        return None
+    shifted = problem.shifted(gap_at(problem, moved))
+    result = replace(
+        fit.result,
+        x=moved,
+        certificate=certify(shifted, moved),
+        status=Status.FEASIBLE,
+        message=MOVED,
+        blocking={},
+        near=None,
+    )
+    return measure(problem, result, fit.allowed, shifted)
+
+
+def with_threshold(
+    problem: LearningProblem, x: np.ndarray, allowed: np.ndarray
+) -> np.ndarray | None:
+    """Return the parameters of least objective that meet the bounds by another intercept, if any.
 
     The threshold is put between the scores of two rows: everywhere if the rows are few, else next to
     the present one, then farther and farther away, in steps that grow by a tenth. Some rows are left on
@@ -175,34 +195,32 @@ def move_threshold(problem: LearningProblem, fit: Kept) -> Kept | None:
     """
     if problem.model.penalised[-1] != 0:  # no intercept
         return None
-    x = fit.result.x
     scores = prediction_scores(problem.model, x)
-    used = problem.terms.used if isinstance(problem.terms, RateTerms) else slice(None)
+    used = used_rows(problem)
     ordered = np.sort(scores[used], kind="stable")
     edges = (ordered[1:] + ordered[:-1]) / 2
     if edges.size > FEW:
         steps = np.ceil(1.1 ** np.arange(1 + np.log(edges.size) / np.log(1.1))).astype(int)
         places = int(np.searchsorted(edges, 0.0)) + np.concatenate((-steps, [0], steps))
         edges = edges[np.unique(places[(places >= 0) & (places < edges.size)])]
-    found = None
+    best, least = None, np.inf
     for edge in edges:
-        if (problem.terms.hard(scores - edge)[1:] > fit.allowed).any():
+        if (problem.terms.hard(scores - edge)[1:] > allowed).any():
             continue
         moved = x.copy()
         moved[-1] -= edge
-        trial = measure(problem, replace(fit.result, x=moved), fit.allowed)
-        if trial.kept and (found is None or trial.objective < found.objective):
-            found = trial
-    if found is None:
-        return None
-    moved = found.result.x
-    shifted = problem.shifted(gap_at(problem, moved))
-    result = replace(
-        found.result,
-        certificate=certify(shifted, moved),
-        status=Status.FEASIBLE,
-        message=MOVED,
-        blocking={},
-        near=None,
-    )
-    return replace(found, result=result, problem=shifted)
+        objective = float(problem.at(moved).values[0])
+        if objective < least and (counted_at(problem, moved) <= allowed).all():
+            best, least = moved, objective
+    return best
+
+
+def used_rows(problem: LearningProblem) -> Any:
+    """Return an index of the rows that the problem's functions depend on."""
+    return problem.terms.used if isinstance(problem.terms, RateTerms) else slice(None)
+
+
+def is_constant(problem: LearningProblem, x: np.ndarray) -> bool:
+    """Whether the model predicts the same of all rows."""
+    positive = prediction_scores(problem.model, x)[used_rows(problem)] > 0
+    return bool(positive.all() or not positive.any())

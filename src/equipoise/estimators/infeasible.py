@@ -42,3 +42,13 @@ def complain(
     if on_infeasible == "raise":
         raise InfeasibleError(message)
     warnings.warn(message, InfeasibleWarning, stacklevel=4)
+
+
+def warn_of_constant(owner: str, on_infeasible: str, label: object) -> None:
+    """Warn that the bounds are kept by predicting the same of all rows, unless the user ignores it."""
+    if on_infeasible != "ignore":
+        message = (
+            f"{owner}: the only model found that keeps the bounds predicts {label!r} for every row. "
+            "Loosen the bounds: on counted rates, differences of exactly 0 can rarely be met otherwise."
+        )
+        warnings.warn(message, InfeasibleWarning, stacklevel=4)

@@ -12,7 +12,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from equipoise.estimators.counting import Kept, Plain, counted_at, gap_at, grain, measure
+from equipoise.estimators.counting import (
+    Kept,
+    Plain,
+    counted_at,
+    gap_at,
+    grain,
+    is_constant,
+    measure,
+    with_threshold,
+)
 from equipoise.estimators.repair import Run, is_wide, repaired, turned_over
 from equipoise.problems.learning import LearningProblem
 from equipoise.run import Result
@@ -121,13 +130,18 @@ def keep(
             last = tried[-1].result
             if not last.success:
                 break
-            search.see(_aim(sharp, tried[-1], close))
+            aim = _aim(sharp, tried[-1], close)
+            if is_constant(problem, last.x):  # counted rates say nothing of the shift
+                search = Secant(aim)
+            else:
+                search.see(aim)
         best = min(tried, key=Kept.rank)
         if _gain(best) <= LITTLE and finished(best):  # 4
             return replace(tried[-1], rounds=len(tried))
-    if finished(min(tried, key=Kept.rank)):
+    best = min(tried, key=Kept.rank)
+    if not is_constant(problem, best.result.x) and finished(best):
         return replace(tried[-1], rounds=len(tried))
-    return repaired(problem, tried, run, allowed)  # 6
+    return repaired(problem, tried, run, allowed, constant=plain is not None)  # 6
 
 
 def _sharpness(spread: float) -> float:
@@ -142,8 +156,15 @@ def _sharpened(problem: LearningProblem, sharpness: float) -> LearningProblem:
 
 
 def _aim(sharp: LearningProblem, fit: Kept, close: np.ndarray) -> np.ndarray:
-    """Counted minus smooth constraint values, and a little: between used up and broken."""
-    return gap_at(sharp, fit.result.x, fit.true) + 0.5 * close
+    """Counted minus smooth constraint values, and a little: between used up and broken.
+
+    Of a model that predicts the same of all rows, where it has another threshold.
+    """
+    x, true = fit.result.x, fit.true
+    if fit.kept and is_constant(sharp, x):
+        moved = with_threshold(sharp, x, fit.allowed)
+        x, true = (x, true) if moved is None else (moved, counted_at(sharp, moved))
+    return gap_at(sharp, x, true) + 0.5 * close
 
 
 class Secant:
@@ -170,8 +191,11 @@ class Secant:
 
 
 def _settled(fit: Kept, close: np.ndarray) -> bool:
-    """Whether the bounds hold by counting, and loosening the smooth ones would gain little."""
-    if not fit.certified:
+    """Whether the bounds hold by counting, and loosening the smooth ones would gain little.
+
+    Never if all predictions are the same: many bounds hold then, and the model is of no use.
+    """
+    if not fit.certified or is_constant(fit.problem, fit.result.x):
         return False
     used_up = bool((fit.true >= -1.5 * close)[fit.prices > 1e-9].any())
     return _gain(fit) <= (LITTLE if used_up else NEGLIGIBLE)

@@ -9,7 +9,15 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
-from equipoise.estimators.counting import COUNTED, Kept, measure, move_threshold, prediction_scores
+from equipoise.estimators.counting import (
+    COUNTED,
+    Kept,
+    is_constant,
+    measure,
+    move_threshold,
+    prediction_scores,
+    used_rows,
+)
 from equipoise.problems.learning import LearningProblem
 from equipoise.run import Result
 from equipoise.sets import L2Ball
@@ -40,7 +48,13 @@ SMOOTH_ONLY = (
 Run = Callable[..., Result]
 
 
-def repaired(problem: LearningProblem, tried: list[Kept], run: Run, allowed: np.ndarray) -> Kept:
+def repaired(
+    problem: LearningProblem,
+    tried: list[Kept],
+    run: Run,
+    allowed: np.ndarray,
+    constant: bool = True,
+) -> Kept:
     """Return a model that keeps the bounds where those tried do not, or else a verdict.
 
     1. minimise the violation of the smooth bounds in a large ball, from the closest model
@@ -49,7 +63,8 @@ def repaired(problem: LearningProblem, tried: list[Kept], run: Run, allowed: np.
     3. if a linear model makes such predictions: solve for the one of least objective that does; of
        all these, return the best
     4. if there is none: move the thresholds of the closest models, and do 2 and 3 for them
-    5. if that fails too: the model of line 1 with its verdict, if it breaks a smooth bound; else the
+    5. if `constant`: do 3 for predictions that are all the same, too
+    6. if that fails too: the model of line 1 with its verdict, if it breaks a smooth bound; else the
        closest one
     """
     closest = sorted(tried, key=Kept.rank)
@@ -63,7 +78,12 @@ def repaired(problem: LearningProblem, tried: list[Kept], run: Run, allowed: np.
         kept += [fit for fit in moved if fit is not None]
         again = turned_over(problem, kept, run)
         solved, kept = solved + again, kept + [fit for fit in again if fit.kept]
-    fit = min(kept, key=Kept.rank) if kept else _verdict(closest[0], least)  # 5
+    if constant:  # 5
+        same = _constant(problem, closest[0], run)
+        solved, kept = solved + same, kept + [fit for fit in same if fit.kept]
+    if not constant:
+        kept = [fit for fit in kept if not is_constant(problem, fit.result.x)] or kept
+    fit = min(kept, key=Kept.rank) if kept else _verdict(closest[0], least)  # 6
     return replace(fit, rounds=len(tried) + 1 + len(solved))
 
 
@@ -97,21 +117,18 @@ def is_wide(problem: LearningProblem) -> bool:
 
 def turned_over(problem: LearningProblem, models: Sequence[Kept], run: Run) -> list[Kept]:
     """Return the best models with the repaired predictions of `models`: lines 2 and 3 of `repaired`."""
-    wide = is_wide(problem)
-    small = problem.model.n_rows * problem.dim <= (MOST_IF_WIDE if wide else MOST)
-    counted = any((fit.allowed <= COUNTED).any() for fit in models)
-    if not (small and counted and problem.facts.smooth and isinstance(problem.terms, RateTerms)):
+    if not _can_fix(problem, models):
         return []
-    rows = None if wide else _rows(problem)
+    rows = None if is_wide(problem) else _rows(problem)
     seen: set[bytes] = set()
     patterns: dict[bytes, Kept | None] = {}
-    used = problem.terms.used
+    used = used_rows(problem)
     for fit in models:
         scores = prediction_scores(problem.model, fit.result.x)
         if (scores > 0).tobytes() in seen or len(patterns) == MODELS or len(seen) == 2 * MODELS:
             continue
         seen.add((scores > 0).tobytes())
-        positive = _turned(problem.terms, scores, fit)
+        positive = _turned(problem.terms, scores, fit)  # type: ignore[arg-type]
         # a classifier that says the same of everyone meets many bounds, and is of no use
         if positive is None or positive[used].all() or not positive[used].any():
             continue
@@ -119,6 +136,25 @@ def turned_over(problem: LearningProblem, models: Sequence[Kept], run: Run) -> l
             possible = rows is None or _exists(rows, positive)
             patterns[key] = _best_with(problem, positive, fit, run) if possible else None
     return [fit for fit in patterns.values() if fit is not None]
+
+
+def _can_fix(problem: LearningProblem, models: Sequence[Kept]) -> bool:
+    """Whether predictions can be fixed row by row."""
+    most = MOST_IF_WIDE if is_wide(problem) else MOST
+    small = problem.model.n_rows * problem.dim <= most
+    counted = any((fit.allowed <= COUNTED).any() for fit in models)
+    return bool(small and counted and problem.facts.smooth and isinstance(problem.terms, RateTerms))
+
+
+def _constant(problem: LearningProblem, fit: Kept, run: Run) -> list[Kept]:
+    """Return the best model that predicts the more frequent class of all rows, if that meets the bounds."""
+    if not _can_fix(problem, [fit]) or problem.model.penalised[-1] != 0:
+        return []
+    intercepts = (sign * np.eye(problem.dim)[-1] for sign in (-1.0, 1.0))
+    for x in sorted(intercepts, key=lambda x: float(problem.at(x).values[0])):
+        if (problem.terms.hard(problem.model.scores(x))[1:] <= fit.allowed).all():
+            return [_best_with(problem, np.full(problem.model.n_rows, x[-1] > 0), fit, run)]
+    return []
 
 
 def _rows(problem: LearningProblem) -> np.ndarray:

@@ -9,8 +9,15 @@ import numpy as np
 from sklearn.utils import compute_sample_weight
 
 from equipoise.constraints import Binding
-from equipoise.estimators.counting import Kept, Plain, allowances, measure
-from equipoise.estimators.infeasible import complain
+from equipoise.estimators.counting import (
+    Kept,
+    Plain,
+    allowances,
+    is_constant,
+    measure,
+    prediction_scores,
+)
+from equipoise.estimators.infeasible import complain, warn_of_constant
 from equipoise.estimators.inputs import Rows, bind_rows
 from equipoise.estimators.promise import keep
 from equipoise.models.linear import LinearModel
@@ -139,7 +146,7 @@ def _finite(
     return True
 
 
-def judge(estimator: Any, binding: Binding, fit: Kept) -> None:
+def judge(estimator: Any, binding: Binding, fit: Kept, plain: Plain) -> None:
     """Warn or raise where the bounds are not met, with what was reached and what blocks."""
     values = fit.true if estimator.true_metric else fit.smooth
     allowed = fit.allowed if estimator.true_metric else max(1e-6, fit.result.tol)
@@ -150,4 +157,9 @@ def judge(estimator: Any, binding: Binding, fit: Kept) -> None:
         if over[i] > 0
         for row in (binding.rows[i],)
     ]
-    complain(type(estimator).__name__, estimator.on_infeasible, broken, list(fit.result.blocking))
+    owner, chosen = type(estimator).__name__, estimator.on_infeasible
+    complain(owner, chosen, broken, list(fit.result.blocking))
+    problem, x = fit.problem, fit.result.x
+    if not broken and is_constant(problem, x) and not is_constant(problem, plain.x):
+        positive = bool(prediction_scores(problem.model, x)[0] > 0)
+        warn_of_constant(owner, chosen, estimator.classes_.tolist()[positive])
