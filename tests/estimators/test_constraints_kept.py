@@ -11,6 +11,7 @@ import equipoise as eq
 from equipoise import ConstrainedClassifier
 from equipoise.constraints import CONSTRAINTS, Each
 from equipoise.estimators import InfeasibleError, InfeasibleWarning
+from equipoise.estimators.infeasible import broken_bound
 from equipoise.estimators.inputs import column_scales
 
 EXACT = 1e-12
@@ -468,3 +469,32 @@ def test_other_losses(census, loss_name):
     found = counts(census, fit(census, eq.demographic_parity(0.05), loss=loss_name))
     assert abs(found["female"] - found["male"]) <= 0.05 + EXACT
     assert found["accuracy"] > 0.75
+
+
+def test_bounds_that_hold_are_not_called_infeasible():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(60, 2))
+    y = (X[:, 0] + rng.logistic(size=60) > 0).astype(int)
+    rule = eq.coverage(at_most=0.0)
+    model = ConstrainedClassifier(rule, loss="hinge", on_infeasible="ignore").fit(X, y)
+    assert not model.predict(X).any()
+    assert model.status_ is eq.Status.FEASIBLE
+    assert str(model.report_).count("hold on the counted rates") == 1
+
+
+def test_small_differences_are_shown(census):
+    model = fit(census, eq.demographic_parity(0.0125), on_infeasible="ignore")
+    assert "<= 0.0125" in str(model.report_)
+    assert broken_bound("a", "<=", 0.02, 0.0200063) == "a asked <= 0.02, reached 0.0200063"
+    assert broken_bound("a", "<=", 0.02, 0.0312345) == "a asked <= 0.02, reached 0.0312"
+
+
+def test_unmet_bounds_have_no_price(census):
+    model = fit(census, IMPOSSIBLE, on_infeasible="ignore", max_steps=100)
+    assert not any("buys" in line.price for line in model.report_.constraints)
+
+
+def test_a_tolerance_below_rounding_errors_is_not_claimed(census):
+    model = fit(census, eq.demographic_parity(0.05), tol=1e-15)
+    assert model.certificate_.residual > 1e-15
+    assert "within 1e-13 (`tol` is less than rounding errors allow)" in model.result_.message

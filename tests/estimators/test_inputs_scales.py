@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from equipoise import ConstrainedClassifier, Status, demographic_parity
 from equipoise.estimators.inputs import column_scales
 
 
@@ -29,3 +30,20 @@ def test_a_column_that_is_rarely_stored_and_large_is_not_constant():
     scale, center = column_scales("test", sparse.csr_array(X), None)
     assert scale[0] == pytest.approx(1e8)
     assert center[0] == pytest.approx(1e5)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e3, 1e6])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_single_precision_far_from_0_is_read_in_double(census, kind, offset):
+    """Clock times as float32: the digits that differ would be lost in every product."""
+    X = (census.X - census.X.mean(axis=0)) / census.X.std(axis=0)
+    X = kind((X + offset).astype(np.float32))
+    model = ConstrainedClassifier(demographic_parity(0.05)).fit(
+        X, census.y, sensitive_features=census.groups
+    )
+    assert model.dtype_ == (np.float32 if offset == 0.0 else np.float64)
+    assert model.status_ is Status.CONVERGED
+    predicted = model.predict(X)
+    rates = [predicted[census.groups == group].mean() for group in ("female", "male")]
+    assert abs(rates[0] - rates[1]) <= 0.05 + 1e-12
+    assert model.score(X, census.y) > 0.77

@@ -180,6 +180,27 @@ def test_constant_features_only(census, make):
         make().fit(sparse.csr_array((census.n, 3)), census.y)
 
 
+@pytest.mark.parametrize("unit", [1e160, 1e-200])
+def test_units_that_leave_the_range_of_numbers(census, unit):
+    X = census.X.copy()
+    X[:, 3] *= unit
+    with pytest.raises(ValueError, match="the values in column 3 of X are too large or too small"):
+        ConstrainedClassifier().fit(X, census.y)
+
+
+@pytest.mark.parametrize("make", [ConstrainedClassifier, NeymanPearsonClassifier])
+@pytest.mark.parametrize("C", [0.0, 1e-100, 1e100, np.inf])
+def test_penalties_out_of_range(census, make, C):
+    with pytest.raises(ValueError, match=r"The 'C' parameter of .* must be a float in the range"):
+        make(C=C).fit(census.X, census.y)
+
+
+@pytest.mark.parametrize("weights", [{0: -1, 1: 1}, {0: 0, 1: 0}, {0: np.nan, 1: 1}])
+def test_class_weights(census, weights):
+    with pytest.raises(ValueError, match=r"`class_weight` must hold numbers >= 0, got \{0: "):
+        ConstrainedClassifier(class_weight=weights).fit(census.X, census.y)
+
+
 def test_weights(census):
     with pytest.raises(ValueError, match="Negative values in data passed to `sample_weight`"):
         fit(census, weight=-np.ones(census.n))
@@ -188,7 +209,7 @@ def test_weights(census):
     for size in (1e-100, 1e100):
         with pytest.raises(ValueError, match=r"`sample_weight` has the sum .* a mean near 1"):
             fit(census, weight=np.full(census.n, size))
-    for size in (1e-30, 1e25):  # no warning, and certified
+    for size in (1e-20, 1e15):  # no warning, and certified
         assert fit(census, weight=np.full(census.n, size)).result_.success
 
 

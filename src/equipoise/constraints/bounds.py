@@ -48,7 +48,9 @@ def precision(at_least: float, *, group: Any = None) -> Comparison:
     """
     least = _share("precision", "at_least", at_least)
     hits = rate("true_positive", group, per="group")
-    return (hits - least * rate("positive", group) >= 0.0).named("precision")
+    return (hits - least * rate("positive", group) >= 0.0).named(
+        f"precision {least:g}: hits - {least:g} positives"
+    )
 
 
 def false_positive_rate(at_most: float, *, group: Any = None) -> Comparison:

@@ -62,6 +62,8 @@ class ConstrainedClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     classes_, coef_, intercept_, n_features_in_, n_iter_ : as in scikit-learn.
+    dtype_ : dtype
+        What scores are computed in, at the least: float32 features far from 0 are read as float64.
     report_ : Report
         Per constraint the bound, surrogate, true value and price; per group the rates.
     certificate_ : Certificate
@@ -84,7 +86,7 @@ class ConstrainedClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
     """
 
     _parameter_constraints: dict = {  # noqa: RUF012
-        "C": [Interval(Real, 0, None, closed="neither")],
+        "C": [Interval(Real, 1e-20, 1e20, closed="both")],
         "fit_intercept": ["boolean"],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "true_metric": ["boolean"],

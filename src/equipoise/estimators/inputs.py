@@ -15,7 +15,9 @@ from equipoise.constraints import Binding, bind
 from equipoise.models.features import canonical
 
 FLOATS = (np.float64, np.float32)
-MOST = 1e30  # the sum of weights; its inverse, the least
+FAR = 100.0  # x the range of a column: the size of its values, beyond which it is far from 0
+MOST = 1e20  # the sum of weights; its inverse, the least
+TINY = 1e-280  # squares that are lost
 CHUNK = 1 << 14  # rows handled at a time
 
 
@@ -42,6 +44,7 @@ def read_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
         estimator, X, y, accept_sparse="csr", dtype=FLOATS, accept_large_sparse=True
     )
     X = canonical(X) if sparse.issparse(X) else X
+    X = X.astype(np.float64) if X.dtype == np.float32 and _is_far(X) else X
     check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)
     _check_two(owner, classes)
@@ -55,6 +58,15 @@ def read_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
                 f"floating point; weights count like copies of rows, so scale them to a mean near 1."
             )
     return Rows(X, y, classes, codes, weight)
+
+
+def _is_far(X: Any) -> bool:
+    """Whether a column's values are much farther from 0 than from each other: single precision fails."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    if sparse.issparse(X):
+        low, high = low.toarray(), high.toarray()
+    size = np.maximum(np.abs(low), np.abs(high))
+    return bool(((high > low) & (size > FAR * (high - low))).any())
 
 
 def split_sensitive(owner: str, X: Any, sensitive_features: Any) -> tuple[Any, Any, tuple]:
@@ -125,7 +137,14 @@ def column_scales(owner: str, X: Any, weight: Any) -> tuple[np.ndarray, np.ndarr
     """
     n = X.shape[0]
     share = np.full(n, 1.0 / n) if weight is None else weight / weight.sum()
-    center, square, present = _moments(X, share)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        center, square, present = _moments(X, share)
+    lost = np.flatnonzero(~np.isfinite(square) | ((square < TINY) & (present > 0)))
+    if lost.size:
+        raise ValueError(
+            f"{owner}: the values in column {lost[0]} of X are too large or too small for their "
+            f"squares; change its unit."
+        )
     variance = np.maximum(square - center**2, 0.0)
     constant = variance <= 1e-12 * square
     far = np.flatnonzero((variance <= 1e-6 * square) & (square > 0))
@@ -136,8 +155,8 @@ def column_scales(owner: str, X: Any, weight: Any) -> tuple[np.ndarray, np.ndarr
         center = np.where(constant, X[np.argmax(share)], center)  # leaves nothing but rounding
     if constant.all():
         raise ValueError(
-            f"{owner}: every column of X is constant, so there is nothing to learn from; give X at "
-            f"least one feature that differs from row to row."
+            f"{owner}: every column of X is constant up to rounding errors, so there is nothing to "
+            f"learn from; give X at least one feature that differs from row to row."
         )
     scale = np.sqrt(np.where(present < 0.5 - 1e-9, square / np.maximum(present, 1e-300), variance))
     return np.where(constant, np.maximum(1.0, np.abs(center)), scale), center

@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from equipoise import sets
 from equipoise.constraints import bind, rate
 from equipoise.estimators.counting import Kept, allowances, measure, prediction_scores
-from equipoise.estimators.infeasible import complain
+from equipoise.estimators.infeasible import broken_bound, complain
 from equipoise.estimators.inputs import Rows, column_scales, read_rows
 from equipoise.estimators.predictor import LinearPredictor, codes_of
 from equipoise.estimators.promise import keep
@@ -56,6 +56,8 @@ class NeymanPearsonClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     classes_, coef_, intercept_, n_features_in_, n_iter_ : as in scikit-learn.
+    dtype_ : dtype
+        What scores are computed in, at the least: float32 features far from 0 are read as float64.
     class_errors_ : ndarray of shape (K,)
         Counted error rate of each class on the training data.
     class_losses_ : ndarray of shape (K,)
@@ -77,7 +79,7 @@ class NeymanPearsonClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
     _parameter_constraints: dict = {  # noqa: RUF012
         "bounds": [Interval(Real, 0, None, closed="left"), dict],
         "radius": [Interval(Real, 0, None, closed="neither"), None],
-        "C": [Interval(Real, 0, None, closed="neither")],
+        "C": [Interval(Real, 1e-20, 1e20, closed="both")],
         "on_infeasible": [StrOptions({"warn", "raise", "ignore"})],
         "solver": [str, Solver],
         "tol": [Interval(Real, 0, None, closed="neither")],
@@ -221,7 +223,7 @@ class NeymanPearsonClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         known = self.classes_.tolist()
         over = self.class_losses_ - limits - np.insert(fit.allowed, target, np.inf)
         broken = [
-            f"class {known[k]!r} asked <= {limits[k]:g}, reached {self.class_losses_[k]:.4f}"
+            broken_bound(f"class {known[k]!r}", "<=", limits[k], self.class_losses_[k])
             for k in np.argsort(-over, kind="stable")
             if over[k] > 0
         ]

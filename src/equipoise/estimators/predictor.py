@@ -57,7 +57,11 @@ class LinearPredictor:
         if not isinstance(seed, int | np.integer):
             seed = check_random_state(seed).randint(2**31)
         steps = min(self.max_steps, most or self.max_steps)
-        return solve(problem, solver, x0, max_steps=steps, tol=tol, seed=int(seed), density=1)
+        result = solve(problem, solver, x0, max_steps=steps, tol=tol, seed=int(seed), density=1)
+        if rough or tol == self.tol:
+            return result
+        least = f"within {tol:.1g} (`tol` is less than rounding errors allow)"
+        return replace(result, message=result.message.replace("within `tol`", least))
 
     def _store(self, model: Any, fit: Kept) -> None:
         coef, intercept = model.coefficients(fit.result.x)
@@ -67,12 +71,15 @@ class LinearPredictor:
         self.certificate_ = fit.result.certificate
         self.status_, self.trace_ = fit.result.status, fit.result.trace
         self.n_iter_ = max(1, fit.result.nit)
+        self.dtype_ = np.dtype(model.features.dtype)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the scores: (n,) for two classes, positive for the second; (n, K) for K > 2."""
         check_is_fitted(self, "coef_")
         X = without(X, getattr(self, "sensitive_names_", ()))
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+        single = getattr(self, "dtype_", np.float32) == np.float32
+        dtype = FLOATS if single else np.float64  # no less precise than the fit
+        X = validate_data(self, X, accept_sparse="csr", dtype=dtype, reset=False)
         return linear_scores(X, self.coef_, self.intercept_)
 
     def predict(self, X: Any) -> np.ndarray:

@@ -96,10 +96,10 @@ def _verdict(closest: Kept, least: Kept) -> Kept:
 
 
 def _judged(fit: Kept, tol: float) -> Kept:
-    """Return the fit without the claim that it is optimal, if it was solved only roughly."""
-    if fit.result.tol <= tol:
+    """Return the fit without a claim it does not bear out: optimal if solved only roughly, or infeasible."""
+    if fit.result.tol <= tol and fit.result.status is not Status.INFEASIBLE:
         return fit
-    result = replace(fit.result, status=Status.FEASIBLE, message=ROUGHLY, near=None)
+    result = replace(fit.result, status=Status.FEASIBLE, message=ROUGHLY, blocking={}, near=None)
     return replace(fit, result=result)
 
 

@@ -24,7 +24,8 @@ class ConstraintLine:
     unconstrained : the same for the model without constraints.
     holds : whether the true value meets the bound.
     multiplier : the price: loosening the bound by 0.01 buys about ``0.01 * multiplier`` of objective;
-        NaN if the model is the best one with its predictions, which bounds have no part in.
+        NaN if the model is the best one with its predictions, which bounds have no part in, or if
+        not all bounds are met.
     """
 
     name: str
@@ -95,7 +96,7 @@ class Report:
                 f"holds  price",
             ]
             lines += [
-                f"{line.name:{width}}  {line.sense:>2}{line.bound:7.3f}  {line.surrogate:9.4f}  "
+                f"{line.name:{width}}  {line.sense:>2}{_bound(line.bound):>7}  {line.surrogate:9.4f}  "
                 f"{line.true:8.4f}  {line.unconstrained:8.4f}  {'yes' if line.holds else 'NO':>5}  "
                 f"{line.price}"
                 for line in self.constraints
@@ -140,6 +141,8 @@ def make_report(
     model = fit.problem.model
     predicted = prediction_scores(model, fit.result.x) > 0
     plainly = prediction_scores(model, plain.result.x) > 0
+    priced = fit.kept or fit.result.success
+    prices = fit.prices if priced else np.full(fit.prices.size, np.nan)
     lines = tuple(
         ConstraintLine(
             name=row.name,
@@ -149,7 +152,7 @@ def make_report(
             true=row.measured(fit.true[i]),
             unconstrained=row.measured(plain.true[i]),
             holds=bool(fit.holds[i]),
-            multiplier=float(fit.prices[i]) * row.factor,
+            multiplier=float(prices[i]) * row.factor,
         )
         for i, row in enumerate(binding.rows)
     )
@@ -171,7 +174,14 @@ def make_report(
     )
 
 
+def _bound(value: float) -> str:
+    """Three decimals, or as many digits as it takes."""
+    return f"{value:.3f}" if round(value, 3) == value else f"{value:.4g}"
+
+
 def _status(fit: Kept) -> str:
+    if fit.kept and "hold on the counted rates" in fit.result.message:
+        return fit.result.message
     verdict = "All bounds hold on the counted rates." if fit.kept else "Some bounds do NOT hold."
     return f"{verdict} {fit.result.message}"
 

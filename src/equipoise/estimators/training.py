@@ -17,7 +17,7 @@ from equipoise.estimators.counting import (
     measure,
     prediction_scores,
 )
-from equipoise.estimators.infeasible import complain, warn_of_constant
+from equipoise.estimators.infeasible import broken_bound, complain, warn_of_constant
 from equipoise.estimators.inputs import Rows, bind_rows
 from equipoise.estimators.promise import keep
 from equipoise.models.linear import LinearModel
@@ -72,6 +72,9 @@ def _loss(estimator: Any, rows: Rows) -> dict[str, Any]:
     weight = None
     if estimator.class_weight is not None:
         weight = compute_sample_weight(estimator.class_weight, rows.y)
+        if not (np.isfinite(weight).all() and (weight >= 0).all() and weight.any()):
+            owner, got = type(estimator).__name__, estimator.class_weight
+            raise ValueError(f"{owner}: `class_weight` must hold numbers >= 0, got {got!r}.")
         weight = weight if rows.weight is None else weight * rows.weight
     return {"loss": estimator.loss, "objective_weight": weight}
 
@@ -152,7 +155,7 @@ def judge(estimator: Any, binding: Binding, fit: Kept, plain: Plain) -> None:
     allowed = fit.allowed if estimator.true_metric else max(1e-6, fit.result.tol)
     over = np.where(values <= allowed, 0.0, values)
     broken = [
-        f"{row.name!r} asked {row.sense} {row.bound:g}, reached {row.measured(values[i]):.4f}"
+        broken_bound(repr(row.name), row.sense, row.bound, row.measured(values[i]))
         for i in np.argsort(-over, kind="stable")
         if over[i] > 0
         for row in (binding.rows[i],)
