@@ -8,11 +8,11 @@ from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_iris, make_classification
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from equipoise import NeymanPearsonClassifier, certify
+from equipoise import NeymanPearsonClassifier, Status, certify
 from equipoise.estimators import InfeasibleError, InfeasibleWarning
 
 
@@ -211,3 +211,11 @@ def test_class_bounds_go_up_to_the_number_of_classes():
     with pytest.raises(ValueError, match=r"`bounds` must lie in \[0, 2\] for 3 classes, got 2.5"):
         NeymanPearsonClassifier(2.5).fit(X, y)
     assert NeymanPearsonClassifier(2.0).fit(X, y).class_errors_[0] == 0.0
+
+
+def test_a_bound_that_zero_weights_meet_is_not_called_infeasible():
+    """Of 13 features one is near 1,000: in a ball, losses saturate at the first step."""
+    X, y = load_wine(return_X_y=True)
+    model = NeymanPearsonClassifier(1.2, radius=0.1, on_infeasible="ignore").fit(X, y)
+    assert model.status_ is Status.STALLED
+    assert "Feasible points were passed" in model.result_.message

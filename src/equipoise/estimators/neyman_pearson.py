@@ -191,13 +191,18 @@ class NeymanPearsonClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
             names=[f"class {label}" for label in rows.classes],
         )
         problem = self._problem(model, terms, rows)
-        start = np.zeros(model.dim)
-        if self.radius is not None:
-            # small weights saturate slowly: start from a classifier that is good for every class
-            alike = MeritProblem(problem, Lagrangian(np.ones(terms.n_constraints)))
-            start = self._run(alike, start, rough=True, most=30).x
+        zero = np.zeros(model.dim)
+        if self.radius is None:
+            return self._measured(problem, zero)
+        # small weights saturate slowly: start from a classifier that is good for every class
+        alike = MeritProblem(problem, Lagrangian(np.ones(terms.n_constraints)))
+        fit = self._measured(problem, self._run(alike, zero, rough=True, most=30).x)
+        # large features saturate at once: then from where no score is saturated
+        return fit if fit.kept else min(fit, self._measured(problem, zero), key=Kept.rank)
+
+    def _measured(self, problem: LearningProblem, start: np.ndarray) -> Kept:
         result = self._run(problem, start)
-        return measure(problem, result, np.full(terms.n_constraints, max(1e-6, result.tol)))
+        return measure(problem, result, np.full(problem.n_constraints, max(1e-6, result.tol)))
 
     def _problem(self, model: Any, terms: Any, rows: Rows) -> LearningProblem:
         if self.radius is None:

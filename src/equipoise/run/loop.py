@@ -138,7 +138,8 @@ class Run:
     def _finish(self, status: Status) -> Result:
         """Certify the point to return, and settle the status by the certificate."""
         status, certificate = self._final(status)
-        verdict = judge(self.problem, status, certificate, self.tol, self.counter.values)
+        least = min((row.violation for row in self.trace.rows), default=np.inf)
+        verdict = judge(self.problem, status, certificate, self.tol, self.counter.values, least)
         if status is Status.NON_FINITE:
             self.detail += f" The last finite point is returned (step {self.t})."
         return Result(

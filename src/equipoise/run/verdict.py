@@ -56,9 +56,18 @@ def examine_both(
 
 
 def judge(
-    problem: Problem, status: Status, certificate: Certificate, tol: float, evaluations: int
+    problem: Problem,
+    status: Status,
+    certificate: Certificate,
+    tol: float,
+    evaluations: int,
+    least: float = np.inf,
 ) -> Verdict:
-    """Settle the status of a run that ended with `status` at the certified point."""
+    """Settle the status of a run that ended with `status` at the certified point.
+
+    `least` is the least violation that was examined: a run that has been at a feasible point does not
+    call the problem infeasible.
+    """
     violation = certificate.violation
     if status is Status.FEASIBLE and violation > tol:
         rule = "No `success`: set `tol` to the violation that you accept."
@@ -67,6 +76,9 @@ def judge(
         return Verdict(status)
     if tol > 0 and certificate.residual <= tol:
         return Verdict(Status.CONVERGED)
+    if violation > tol and least <= tol:
+        detail = "Feasible points were passed: start from one of them, or try another solver."
+        return Verdict(Status.STALLED if status in CLAIMS else status, detail)
     if violation > tol:
         found = diagnose(problem, problem.at(certificate.x))
         if found.is_stationary:
