@@ -141,6 +141,9 @@ def test_the_knee_of_a_curve_that_falls_with_the_bound():
     curve = Frontier(tuple(points))
     assert curve.knee == 0.8
     assert str(curve).count("NOT MET") == 1
+    few = Frontier(tuple(points[-3:]))  # one of them is not met
+    assert np.isnan(few.knee)
+    assert "knee" not in str(few)
 
 
 def test_a_group_that_is_absent_from_held_out_rows_costs_nothing_but_their_value(data):
@@ -165,7 +168,7 @@ def test_other_rules_and_wrong_input(data, capsys):
     both = [coverage(at_most=0.3), recall(at_least=0.6)]
     with pytest.raises(ValueError, match="`rule` must say how the bound enters"):
         frontier(ConstrainedClassifier(both), data.X, data.y, [0.3])
-    with pytest.raises(ValueError, match="`bounds` must hold at least one number"):
+    with pytest.raises(ValueError, match="`bounds` must hold numbers, at least one"):
         frontier(ConstrainedClassifier(demographic_parity(0.1)), data.X, data.y, [])
     with pytest.raises(ValueError, match="`estimator` must be a ConstrainedClassifier"):
         frontier(NeymanPearsonClassifier(), data.X, data.y, [0.1])

@@ -146,7 +146,7 @@ def _listed(constraints: Any) -> list[Constraint]:
     listed = [constraints] if isinstance(constraints, Constraint) else constraints
     if isinstance(listed, Expression) or not isinstance(listed, Iterable):
         _check.fail("bind", "constraints", "must be constraints; compare a rate first", listed)
-    listed = list(listed)
+    listed = [listed] if isinstance(listed, str) else list(listed)
     for constraint in listed:
         if not isinstance(constraint, Constraint):
             rule = "must hold constraints, such as demographic_parity(0.02)"

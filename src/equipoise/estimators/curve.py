@@ -87,12 +87,15 @@ class Frontier:
     def knee(self) -> float:
         """The bound at which the curve bends most: tighter costs more, looser gains little.
 
-        The point farthest above the chord from the first to the last (bound, accuracy).
+        The point farthest above the chord from the first to the last (bound, accuracy), of those that
+        are met; NaN if these are fewer than three, or the curve is flat.
         """
         table = self.summary()
-        x, y = table["bound"], table["accuracy"]
+        broken = [point.bound for point in self.points if not point.holds]
+        met = ~np.isin(table["bound"], broken)
+        x, y = table["bound"][met], table["accuracy"][met]
         if x.size < 3 or np.ptp(y) == 0:
-            return float(x[0])
+            return math.nan
         chord = y[0] + (y[-1] - y[0]) * (x - x[0]) / np.ptp(x)
         return float(x[int(np.argmax(y - chord))])
 
@@ -147,14 +150,14 @@ class Frontier:
                 capsize=2,
                 label="held-out rows",
             )
-        i = int(np.flatnonzero(table["bound"] == self.knee)[0])
-        axes.annotate(
-            f"knee: bound {self.knee:g}",
-            (table["value"][i], table["accuracy"][i]),
-            textcoords="offset points",
-            xytext=(10, -18),
-            arrowprops={"arrowstyle": "->"},
-        )
+        for i in np.flatnonzero(table["bound"] == self.knee):
+            axes.annotate(
+                f"knee: bound {self.knee:g}",
+                (table["value"][i], table["accuracy"][i]),
+                textcoords="offset points",
+                xytext=(10, -18),
+                arrowprops={"arrowstyle": "->"},
+            )
         axes.set(xlabel="counted value of the bounded rates", ylabel="accuracy")
         axes.grid(alpha=0.3)
         axes.legend()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -77,9 +78,10 @@ def frontier(
     owner = "frontier"
     if not hasattr(estimator, "constraints"):
         _check.fail(owner, "estimator", "must be a ConstrainedClassifier", estimator)
-    listed = sorted({float(bound) for bound in np.atleast_1d(bounds)}, reverse=True)
-    if not listed:
-        _check.fail(owner, "bounds", "must hold at least one number", bounds)
+    given = np.atleast_1d(np.asarray(bounds, dtype=object)).ravel()
+    if not given.size or not all(isinstance(bound, Real) for bound in given):
+        _check.fail(owner, "bounds", "must hold numbers, at least one", bounds)
+    listed = sorted({float(bound) for bound in given}, reverse=True)
     rule = rule or _rule_of(estimator)
     for bound in listed:
         rule(bound)  # errors come before the work
