@@ -92,8 +92,10 @@ def test_splits_give_error_bars_on_held_out_rows(data):
     assert model.constraints.bound == 0.1  # the estimator is not changed
 
 
-def test_a_killed_run_continues_with_nothing_lost(data, tmp_path, monkeypatch):
-    model = ConstrainedClassifier(demographic_parity(0.1))
+@pytest.mark.parametrize("rule", [demographic_parity, equalized_odds])
+def test_a_killed_run_continues_with_nothing_lost(data, tmp_path, monkeypatch, rule):
+    model = ConstrainedClassifier(rule(0.1))
+    through = frontier(model, data.X, data.y, BOUNDS, sensitive_features=data.groups)
     options = {"sensitive_features": data.groups, "checkpoint": tmp_path / "curve"}
     fit, calls = path.fit_constrained, []
 
@@ -110,6 +112,8 @@ def test_a_killed_run_continues_with_nothing_lost(data, tmp_path, monkeypatch):
     assert len(calls) == 3 + 2  # two of four points were stored
     assert [point.bound for point in again.points] == BOUNDS[::-1]
     assert all(point.holds for point in again.points)
+    for ours, theirs in zip(again.points, through.points):  # bit for bit
+        np.testing.assert_array_equal(ours.coef, theirs.coef)
     frontier(model, data.X, data.y, BOUNDS, **options)
     assert len(calls) == 5  # all are stored: nothing is fitted again
 

@@ -6,6 +6,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,7 @@ def fit_path(
     rows = read_rows(estimator, features, y, weight)
     store = None
     points: list[FrontierPoint] = []
+    fits: list[tuple[float, Kept]] = []  # the last two
     if folder is not None:
         rules = [rule(bound) for bound in bounds]
         identity = {
@@ -55,16 +57,15 @@ def fit_path(
         }
         store = Checkpoint(folder / f"split-{number}.checkpoint")
         stored = store.load(identity)
-        points = [] if stored is None else stored["points"]
+        points, fits = ([], []) if stored is None else (stored["points"], stored["fits"])
     if len(points) == len(bounds):
         return points
     scales = column_scales(owner, rows.X, rows.weight)
     model = LinearModel(rows.X, estimator.fit_intercept, *scales)
     plain = fit_plain(estimator, model, rows)
     groups = None if groups is None else Groups(groups, rows.y.size)  # read once for all bounds
-    fits: list[tuple[float, Kept]] = []
-    binding, problem = None, None
-    for bound in bounds[len(points) :]:
+    binding, problem, known = None, None, len(points)
+    for i, bound in enumerate(bounds):
         started = time.perf_counter()
         moved = rebound(binding, problem, estimator.constraints, rule(bound))
         estimator.constraints = rule(bound)
@@ -72,11 +73,10 @@ def fit_path(
             binding = bind_constraints(estimator, rows, groups, plain.loss)
             moved = binding, penalised(estimator, model, binding, rows)
         binding, problem = moved
-        x0 = None
-        if not fits and points:  # resumed: start from the last point that was stored
-            x0 = model.parameters(points[-1].coef, points[-1].intercept)
-        fit = fit_constrained(estimator, problem, binding, plain, ahead(fits, bound), x0)
-        fits = [*fits[-1:], (bound, fit)]
+        if i < known:
+            continue
+        fit = fit_constrained(estimator, problem, binding, plain, ahead(fits, bound))
+        fits = [*fits[-1:], (bound, _without_data(fit))]
         coef, intercept = model.coefficients(fit.result.x)
         measured = [row.measured(value) for row, value in zip(binding.rows, fit.true)]
         scores = prediction_scores(model, fit.result.x)
@@ -97,10 +97,16 @@ def fit_path(
         )
         points.append(point)
         if store is not None:
-            store.save({"identity": identity, "points": points})
+            store.save({"identity": identity, "points": points, "fits": fits})
         if progress:
             print(f"split {number}: {point}", flush=True)
     return points
+
+
+def _without_data(fit: Kept) -> Kept:
+    """Return a fit that is small enough to be stored after every bound."""
+    none: Any = None
+    return replace(fit, problem=none)
 
 
 def _held_out(

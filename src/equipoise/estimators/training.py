@@ -103,18 +103,16 @@ def fit_constrained(
     binding: Binding,
     plain: Plain,
     near: Kept | None = None,
-    x0: np.ndarray | None = None,
 ) -> Kept:
     """Solve under the constraints; on the true metric if the estimator asks for it.
 
-    `near` is a fit under nearly the same constraints, to continue from; `x0` is where to start
-    without one, by default at the model without constraints.
+    `near` is a fit under nearly the same constraints, to continue from.
     """
     allowed = allowances(binding, problem.facts.rounding, estimator.tol)
     if not binding.rows and estimator.objective is None:
         return measure(problem, plain.result, allowed)
     last = None if near is None else near.result
-    start = plain.x if x0 is None else x0
+    start = plain.x
     if last is not None:
         start = last.x
     elif _known(estimator, problem.model):
