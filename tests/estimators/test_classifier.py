@@ -8,11 +8,12 @@ import pytest
 import sklearn
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from equipoise import ConstrainedClassifier, demographic_parity, equalized_odds, solvers
+from equipoise import ConstrainedClassifier, Status, demographic_parity, equalized_odds, solvers
 from equipoise.datasets import make_census
 from equipoise.models.sketch import LEAST
 
@@ -314,3 +315,9 @@ def test_the_certificate_of_a_smooth_fit_can_be_recomputed(census):
     )
     assert certificate.residual < 2e-6
     np.testing.assert_allclose(certificate.values, model.certificate_.values, atol=1e-9)
+
+
+def test_steps_that_are_used_up_are_warned_of(census):
+    with pytest.warns(ConvergenceWarning, match=r"`max_steps` \(1\) was used up"):
+        model = ConstrainedClassifier(max_steps=1).fit(census.X, census.y)
+    assert model.status_ is Status.MAX_STEPS

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy.special import expit, softmax
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -18,6 +20,7 @@ from equipoise.problem import Problem
 from equipoise.run import Result, solve
 from equipoise.solvers import SOLVERS, AugmentedNewton, Solver
 from equipoise.solvers.auto import choose
+from equipoise.status import Status
 
 ROUGH = 1e-4  # the residual to reach where a problem is only a step on the way
 
@@ -72,6 +75,9 @@ class LinearPredictor:
         self.status_, self.trace_ = fit.result.status, fit.result.trace
         self.n_iter_ = max(1, fit.result.nit)
         self.dtype_ = np.dtype(model.features.dtype)
+        if self.status_ is Status.MAX_STEPS:
+            message = f"{type(self).__name__}: `max_steps` ({self.max_steps}) was used up; raise it."
+            warnings.warn(message, ConvergenceWarning, stacklevel=3)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the scores: (n,) for two classes, positive for the second; (n, K) for K > 2."""

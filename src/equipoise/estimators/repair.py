@@ -190,7 +190,8 @@ def _turned(terms: RateTerms, scores: np.ndarray, fit: Kept) -> np.ndarray | Non
             ),
             LinearConstraint(np.hstack((np.zeros((len(room), n)), cells)), ub=room),
         ],
-        options={"node_limit": NODES, "mip_rel_gap": 1e-3},
+        # with presolve, HiGHS may print
+        options={"node_limit": NODES, "mip_rel_gap": 1e-3, "presolve": False},
     )
     if answer.x is None:
         return None
