@@ -76,7 +76,9 @@ class LinearPredictor:
         self.n_iter_ = max(1, fit.result.nit)
         self.dtype_ = np.dtype(model.features.dtype)
         if self.status_ is Status.MAX_STEPS:
-            message = f"{type(self).__name__}: `max_steps` ({self.max_steps}) was used up; raise it."
+            message = (
+                f"{type(self).__name__}: `max_steps` ({self.max_steps}) was used up; raise it."
+            )
             warnings.warn(message, ConvergenceWarning, stacklevel=3)
 
     def decision_function(self, X: Any) -> np.ndarray:
