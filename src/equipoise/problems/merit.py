@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from equipoise._array import Array
+from equipoise._array import Array, square
 from equipoise.problem import Facts, Point, Problem
 
 
@@ -41,7 +41,7 @@ class AugmentedLagrangian(Merit):
     def __call__(self, values: np.ndarray) -> tuple[float, np.ndarray]:
         """Return value and slopes."""
         pushed = np.maximum(self.lam + self.b * values[1:], 0.0)
-        value = values[0] + (pushed @ pushed - self.lam @ self.lam) / (2 * self.b)
+        value = values[0] + (square(pushed) - square(self.lam)) / (2 * self.b)
         return float(value), np.concatenate(([1.0], pushed))
 
 
