@@ -203,16 +203,14 @@ def with_threshold(
         steps = np.ceil(1.1 ** np.arange(1 + np.log(edges.size) / np.log(1.1))).astype(int)
         places = int(np.searchsorted(edges, 0.0)) + np.concatenate((-steps, [0], steps))
         edges = edges[np.unique(places[(places >= 0) & (places < edges.size)])]
-    best, least = None, np.inf
-    for edge in edges:
-        if (problem.terms.hard(scores - edge)[1:] > allowed).any():
-            continue
+    edges = [e for e in edges if (problem.terms.hard(scores - e)[1:] <= allowed).all()]
+    smooth = problem.model.scores(x)
+    for edge in sorted(edges, key=lambda e: float(problem.terms.at(smooth - e).values[0])):
         moved = x.copy()
         moved[-1] -= edge
-        objective = float(problem.at(moved).values[0])
-        if objective < least and (counted_at(problem, moved) <= allowed).all():
-            best, least = moved, objective
-    return best
+        if (counted_at(problem, moved) <= allowed).all():  # also with its rounding errors
+            return moved
+    return None
 
 
 def used_rows(problem: LearningProblem) -> Any:

@@ -58,7 +58,7 @@ def keep(
     4. of all models whose counted rates meet the bounds, take the one with the least objective; try
        the next sharpness first if much would be gained by using up its bounds
     5. solve its problem to the end, twice more with a new shift if a bound breaks on the way; stop
-       if all hold by counting
+       if all hold by counting, and not just because all predictions have become the same
     6. if there is no such model: repair the predictions of those tried, or give a verdict
 
     Parameters
@@ -93,12 +93,17 @@ def keep(
         return tried[-1]
 
     rough = near is None
+    constant = plain is not None and is_constant(problem, plain.x)
+
+    def useful(fit: Kept) -> bool:
+        """Whether bounds hold not just because all predictions have become the same."""
+        return constant or not is_constant(problem, fit.result.x)
 
     def finished(fit: Kept) -> bool:
         """Whether the fit still keeps its bounds when solved to the end (line 5)."""
         if not rough and fit is tried[-1]:
-            return fit.certified
-        if not fit.kept:
+            return fit.certified and useful(fit)
+        if not (fit.kept and useful(fit)):
             return False
         end = solved(fit.problem, fit.result.x, fit.result, False)
         for _ in range(AGAIN):
@@ -106,7 +111,7 @@ def keep(
                 break
             shifted = end.problem.shifted(_aim(end.problem, end, close))
             end = solved(shifted, end.result.x, end.result, False)
-        return end.certified
+        return end.certified and useful(end)
 
     fit = solved(first, x0, near, rough)  # 1
     if _settled(fit, close) and finished(fit):
@@ -138,8 +143,7 @@ def keep(
         best = min(tried, key=Kept.rank)
         if _gain(best) <= LITTLE and finished(best):  # 4
             return replace(tried[-1], rounds=len(tried))
-    best = min(tried, key=Kept.rank)
-    if not is_constant(problem, best.result.x) and finished(best):
+    if finished(min(tried, key=Kept.rank)):
         return replace(tried[-1], rounds=len(tried))
     return repaired(problem, tried, run, allowed, constant=plain is not None)  # 6
 
@@ -202,11 +206,8 @@ class Secant:
 
 
 def _settled(fit: Kept, close: np.ndarray) -> bool:
-    """Whether the bounds hold by counting, and loosening the smooth ones would gain little.
-
-    Never if all predictions are the same: many bounds hold then, and the model is of no use.
-    """
-    if not fit.certified or is_constant(fit.problem, fit.result.x):
+    """Whether the bounds hold by counting, and loosening the smooth ones would gain little."""
+    if not fit.certified:
         return False
     used_up = bool((fit.true >= -1.5 * close)[fit.prices > 1e-9].any())
     return _gain(fit) <= (LITTLE if used_up else NEGLIGIBLE)

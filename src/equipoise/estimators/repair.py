@@ -81,7 +81,7 @@ def repaired(
     if constant:  # 5
         same = _constant(problem, closest[0], run)
         solved, kept = solved + same, kept + [fit for fit in same if fit.kept]
-    if not constant:
+    else:
         kept = [fit for fit in kept if not is_constant(problem, fit.result.x)] or kept
     fit = min(kept, key=Kept.rank) if kept else _verdict(closest[0], least)  # 6
     return replace(fit, rounds=len(tried) + 1 + len(solved))
