@@ -220,5 +220,8 @@ def used_rows(problem: LearningProblem) -> Any:
 
 def is_constant(problem: LearningProblem, x: np.ndarray) -> bool:
     """Whether the model predicts the same of all rows."""
-    positive = prediction_scores(problem.model, x)[used_rows(problem)] > 0
+    positive = prediction_scores(problem.model, x) > 0
+    if not 0 < np.count_nonzero(positive) < positive.size:
+        return True
+    positive = positive[used_rows(problem)]
     return bool(positive.all() or not positive.any())

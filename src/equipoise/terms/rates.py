@@ -142,7 +142,7 @@ class RateTerms(Terms):
     @property
     def used(self) -> np.ndarray:
         """Which rows have a weight in some rate, shape (n,)."""
-        return np.any([c.weights.used for c in self.channels], axis=0)
+        return np.logical_or.reduce([c.weights.used for c in self.channels])
 
     def _square_curve(self, margins: list[Scores], d: Array) -> Array:
         """Apply ``J' Q' Q J`` to `d`, with `J` the derivative of the rates."""

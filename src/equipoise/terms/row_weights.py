@@ -76,9 +76,11 @@ class RowWeights:
         np.maximum.at(largest, self.matrix.indices, np.abs(self.matrix.data))
         return largest
 
-    @property
+    @cached_property
     def used(self) -> np.ndarray:
         """Which rows have a weight, shape (n,)."""
+        if self.matrix.data.all():
+            return np.diff(self.matrix.indptr) > 0
         return np.asarray(abs(self.matrix).sum(axis=1)).ravel() > 0
 
     def sides(self, phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
