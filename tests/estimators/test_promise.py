@@ -8,15 +8,11 @@ from equipoise import ConstrainedClassifier
 from equipoise.constraints import bind, demographic_parity, equalized_odds
 from equipoise.datasets import make_census
 from equipoise.estimators.continuation import ahead
-from equipoise.estimators.counting import (
-    gap_at,
-    grain,
-    measure,
-    move_threshold,
-    prediction_scores,
-)
+from equipoise.estimators.counting import gap_at, grain, measure, prediction_scores
 from equipoise.estimators.inputs import column_scales
-from equipoise.estimators.promise import SPREAD, Secant, _sharpness
+from equipoise.estimators.promise import SPREAD, _sharpness
+from equipoise.estimators.secant import Secant
+from equipoise.estimators.threshold import move_threshold
 from equipoise.models import LinearModel
 from equipoise.models.linear import linear_scores
 from equipoise.problems import LearningProblem

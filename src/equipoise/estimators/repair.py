@@ -14,10 +14,10 @@ from equipoise.estimators.counting import (
     Kept,
     is_constant,
     measure,
-    move_threshold,
     prediction_scores,
     used_rows,
 )
+from equipoise.estimators.threshold import move_threshold
 from equipoise.problems.learning import LearningProblem
 from equipoise.run import Result
 from equipoise.sets import L2Ball
