@@ -219,3 +219,12 @@ def test_a_bound_that_zero_weights_meet_is_not_called_infeasible():
     model = NeymanPearsonClassifier(1.2, radius=0.1, on_infeasible="ignore").fit(X, y)
     assert model.status_ is Status.STALLED
     assert "Feasible points were passed" in model.result_.message
+
+
+def test_a_model_that_never_predicts_the_class_is_warned_of():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 1)), np.repeat([0, 1], [280, 20])
+    X[0], X[1] = 10.0, -10.0  # the most extreme rows are of the other class
+    with pytest.warns(InfeasibleWarning, match="predicts 0 for every row"):
+        model = NeymanPearsonClassifier(0.0).fit(X, y)
+    np.testing.assert_array_equal(model.class_errors_, [0.0, 1.0])

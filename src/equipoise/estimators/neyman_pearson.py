@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from equipoise import sets
 from equipoise.constraints import bind, rate
 from equipoise.estimators.counting import Kept, allowances, measure, prediction_scores
-from equipoise.estimators.infeasible import broken_bound, complain
+from equipoise.estimators.infeasible import broken_bound, complain, warn_of_constant
 from equipoise.estimators.inputs import Rows, column_scales, read_rows
 from equipoise.estimators.predictor import LinearPredictor, codes_of
 from equipoise.estimators.promise import keep
@@ -232,7 +232,10 @@ class NeymanPearsonClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
             for k in np.argsort(-over, kind="stable")
             if over[k] > 0
         ]
-        complain(type(self).__name__, self.on_infeasible, broken, list(fit.result.blocking))
+        owner = type(self).__name__
+        complain(owner, self.on_infeasible, broken, list(fit.result.blocking))
+        if len(known) == 2 and self.class_errors_[target] == 1.0 - self.class_errors_[1 - target] == 1:
+            warn_of_constant(owner, self.on_infeasible, known[1 - target])
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
