@@ -234,7 +234,8 @@ class NeymanPearsonClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         ]
         owner = type(self).__name__
         complain(owner, self.on_infeasible, broken, list(fit.result.blocking))
-        if len(known) == 2 and self.class_errors_[target] == 1.0 - self.class_errors_[1 - target] == 1:
+        never = np.arange(len(known)) == target  # errors if the class is never predicted
+        if len(known) == 2 and np.array_equal(self.class_errors_, never):
             warn_of_constant(owner, self.on_infeasible, known[1 - target])
 
     def __sklearn_tags__(self) -> Tags:
