@@ -16,6 +16,7 @@ from equipoise.constraints import (
     equal_opportunity,
     equalized_odds,
     error_rate,
+    f_score,
     false_negative_parity,
     false_negative_rate,
     false_positive_parity,
@@ -31,7 +32,7 @@ from equipoise.constraints import (
 )
 from equipoise.problem import Facts, Point, Problem
 from equipoise.problems import FunctionProblem, check_problem
-from equipoise.run import Checkpoint, Result, solve
+from equipoise.run import Budget, Checkpoint, Result, solve
 from equipoise.status import Status
 
 __version__ = "0.1.0"
@@ -66,6 +67,7 @@ __all__ = [
     "coverage",
     "recall",
     "precision",
+    "f_score",
     "churn",
     "error_rate",
     "false_positive_rate",
@@ -90,6 +92,7 @@ __all__ = [
     "Certificate",
     "Status",
     "Checkpoint",
+    "Budget",
     "sets",
     "solvers",
     "datasets",

@@ -14,9 +14,30 @@ import numpy as np
 from equipoise._array import Array, all_finite, to_numpy
 
 
+class InputError(ValueError):
+    """Input that cannot be used.
+
+    Attributes
+    ----------
+    owner : str
+        The class or function it was given to.
+    reason : str
+        What is wrong with it, as a sentence without the owner.
+    parameter : str or None
+        The parameter, where it is one.
+    """
+
+    def __init__(self, owner: str, reason: str, parameter: str | None = None) -> None:
+        super().__init__(owner, reason, parameter)
+        self.owner, self.reason, self.parameter = owner, reason, parameter
+
+    def __str__(self) -> str:
+        return f"{self.owner}: {self.reason}"
+
+
 def fail(owner: str, parameter: str, rule: str, value: Any) -> NoReturn:
-    """Raise the library's one form of `ValueError`."""
-    raise ValueError(f"{owner}: `{parameter}` {rule}, got {value!r}.")
+    """Raise the library's one form of error for a parameter's value."""
+    raise InputError(owner, f"`{parameter}` {rule}, got {value!r}.", parameter)
 
 
 def kind(owner: str, parameter: str, value: Any, expected: type) -> None:
@@ -61,10 +82,11 @@ def vector(owner: str, parameter: str, value: Any, dim: int | None = None) -> np
     try:
         array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"{owner}: `{parameter}` must be an array of numbers.") from None
+        reason = f"`{parameter}` must be an array of numbers."
+        raise InputError(owner, reason, parameter) from None
     if array.ndim != 1 or (dim is not None and array.shape != (dim,)):
         size = "(d,)" if dim is None else f"({dim},)"
-        raise ValueError(f"{owner}: `{parameter}` must have shape {size}, got {array.shape}.")
+        fail(owner, parameter, f"must have shape {size}", array.shape)
     finite(owner, parameter, array)
     return array
 
@@ -89,7 +111,8 @@ def finite(owner: str, parameter: str, value: Array) -> None:
         return
     flat = np.ravel(np.asarray(value))
     where = int(np.flatnonzero(~np.isfinite(flat))[0])
-    raise ValueError(f"{owner}: `{parameter}` must be finite, but entry {where} is {flat[where]}.")
+    reason = f"`{parameter}` must be finite, but entry {where} is {flat[where]}."
+    raise InputError(owner, reason, parameter)
 
 
 def choice(owner: str, parameter: str, value: Any, options: Any) -> Any:

@@ -10,11 +10,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
-from equipoise._array import Array
+from equipoise._array import Array, namespace
 from equipoise.sets.set import Set
 
 
@@ -35,6 +35,9 @@ class Point:
         Weights to an estimate of the weighted sum of Hessians, positive semi-definite: a matrix
         (d, d), of which the lower triangle counts, or a diagonal (d,). A new array in every call. To
         precondition with, never to certify.
+    jacobian : callable or None
+        An index array of k functions (0: the objective) to their gradients (k, d), where that costs
+        less than k backward passes; see `gradients`.
     """
 
     x: Array
@@ -42,6 +45,7 @@ class Point:
     vjp: Callable[[np.ndarray], Array]
     hvp: Callable[[np.ndarray, Array], Array] | None = None
     curvature: Callable[[np.ndarray], np.ndarray] | None = None
+    jacobian: Callable[[np.ndarray], Array] | None = None
 
     @property
     def objective(self) -> float:
@@ -73,6 +77,15 @@ class Point:
         weights = np.zeros(self.values.size)
         weights[index] = 1.0
         return self.vjp(weights)
+
+    def gradients(self, indices: Any) -> Array:
+        """Return the gradients (k, d) of several functions (0: the objective)."""
+        index = np.asarray(indices, dtype=int)
+        if self.jacobian is not None and index.size > 2:
+            return self.jacobian(index)
+        if index.size == 0:
+            return namespace(self.x).zeros((0, self.x.shape[0]), dtype=self.x.dtype)
+        return namespace(self.x).stack([self.gradient(int(i)) for i in index])
 
     def lagrangian_gradient(self, multipliers: np.ndarray) -> Array:
         """Return ``grad f_0 + sum_i multipliers_i grad f_i`` in one backward pass."""

@@ -36,6 +36,7 @@ EXAMPLES = {
     "coverage": lambda f: f(at_least=0.3),
     "recall": lambda f: f(at_least=0.9, group=Each()),
     "precision": lambda f: f(at_least=0.7),
+    "f_score": lambda f: f(at_least=0.6, group=Each()),
     "false_positive_rate": lambda f: f(at_most=0.1),
     "false_negative_rate": lambda f: f(at_most=0.1, group="F"),
     "error_rate": lambda f: f(at_most=0.3),

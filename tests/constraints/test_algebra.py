@@ -44,7 +44,7 @@ expressions = st.recursive(
 def value(expression):
     """The bound value, soft and hard; as an objective, which may be any combination."""
     terms = bind([], Y, GROUPS, objective=expression).terms
-    return np.array([terms.at(SCORES).values[0], terms.hard(SCORES)[0]])
+    return np.array([terms.at(SCORES).values[0], terms.thresholded(SCORES)[0]])
 
 
 @settings(max_examples=40, deadline=None)
@@ -156,7 +156,10 @@ def test_equal_terms_cancel():
         (lambda a: a < 0.5, "write <= or >="),
         (lambda a: a > 0.5, "write <= or >="),
         (lambda a: a * a, "a product of two rates is not linear"),
-        (lambda a: a / a, "divide by a number; write a/b <= c as a <= c"),
+        (lambda a: a / "x", "divide by a number or by another rate"),
+        (lambda a: a / a <= a, "compare a ratio with a number"),
+        (lambda a: bool(a / a), "a ratio has no truth value"),
+        (lambda a: (a + 1) / a >= 0.1, "the numerator of a ratio must hold rates only"),
         (lambda a: a <= "0.5", "compare with a number or another rate"),
         (lambda a: abs(a) >= 0.1, r"only abs\(a - b\) <= number"),
         (lambda a: abs(a) <= a, "compare an absolute value with a number"),

@@ -47,7 +47,7 @@ def test_classes_can_be_given():
     ones = np.ones(N)
     binding = bind(coverage(at_least=0.2), ones, classes=(0, 1))
     assert binding.terms.n_constraints == 1
-    swapped = bind(recall(0.5), Y, classes=(1, 0)).terms.hard(SCORES)[1]
+    swapped = bind(recall(0.5), Y, classes=(1, 0)).terms.thresholded(SCORES)[1]
     assert swapped == pytest.approx(0.5 - (SCORES > 0)[Y == 0].mean())
 
 
@@ -86,9 +86,9 @@ def test_each_rate_is_counted_once_however_many_pairs():
     groups = np.arange(1000) % 50
     y = (np.arange(1000) // 50) % 2
     binding = bind([demographic_parity(0.1), demographic_parity(0.2, "mean")], y, groups)
-    assert len(binding.rows) == 50 * 49 + 100
+    assert len(binding.inequalities) == 50 * 49 + 100
     assert len(binding.rates) == 51
-    loss, sigmoid = binding.rate_terms.channels
+    loss, sigmoid = binding.terms.sums.parts
     assert loss.weights.matrix.nnz == sigmoid.weights.matrix.nnz == 1000
     assert {info.rows for info in binding.rates} == {20, 1000}
 
@@ -132,9 +132,9 @@ def test_effective_rows():
         ({"small_cells": "merge"}, "`small_cells` must be one of 'raise', 'skip'"),
         ({"loss": "zero-one"}, "bind: `loss` must be one of 'logistic'"),
         ({"objective": "auc"}, r"`objective` must be a combination of rates or unfairness\(\)"),
-        ({"constraints": 0.02}, "`constraints` must be constraints"),
-        ({"constraints": [0.02]}, r"`constraints` must hold constraints, such as"),
-        ({"constraints": rate("positive")}, "compare a rate first"),
+        ({"constraints": 0.02}, r"must be rules such as demographic_parity\(0.02\).*got 0.02"),
+        ({"constraints": [0.02]}, r"`constraints` must be rules such as"),
+        ({"constraints": rate("positive")}, "must be compared with a bound, as in `positive <= 0.1`"),
         ({"constraints": rate("positive", label=7) <= 0.1}, r"`label` must be one of the classes"),
         ({"constraints": churn(0.1, [0, 1])}, "one prediction for each of the 120 training rows"),
         (

@@ -8,8 +8,8 @@ import pytest
 
 from equipoise.constraints import CONSTRAINTS, Constraint, bind
 from equipoise.models import LinearModel
-from equipoise.problems import check_problem
-from equipoise.problems.learning import LearningProblem
+from equipoise.problems import LearningProblem, check_problem
+from equipoise.terms import Scores
 
 from .examples import EXAMPLES, N, data, example, reference
 
@@ -24,10 +24,10 @@ def test_every_constraint_has_an_example():
 def test_it_binds_and_its_gradients_are_right(name, rng):
     y, groups, _ = data()
     binding = bind(example(name), y, groups, rng.random(N) + 0.5, best_loss=0.5)
-    assert len(binding.rows) == binding.terms.n_constraints >= 1
+    assert len(binding.inequalities) == binding.terms.n_constraints >= 1
     assert binding.names == binding.terms.names
     assert len(set(binding.names)) == len(binding.names)
-    problem = LearningProblem(LinearModel(rng.normal(size=(N, 3))), binding.terms)
+    problem = LearningProblem.of(LinearModel(rng.normal(size=(N, 3))), binding.terms)
     check_problem(problem, rng.normal(size=4)).raise_if_wrong()
 
 
@@ -36,12 +36,13 @@ def test_rows_describe_their_functions(name):
     y, groups, scores = data()
     constraint = example(name)
     binding = bind(constraint, y, groups, best_loss=0.5)
-    values = binding.terms.hard(scores)
-    for row, value in zip(binding.rows, values[1:]):
+    values = binding.terms.thresholded(scores)
+    sums = binding.terms.sums.thresholded(Scores(scores))
+    lefts = binding.measured(values[1:], sums)
+    for row, value, measured in zip(binding.inequalities, values[1:], lefts):
         assert row.source is constraint
         assert row.kind
         assert row.sense in ("<=", ">=")
-        measured = row.measured(value)
         holds = (
             measured <= row.bound + 1e-12 if row.sense == "<=" else measured >= row.bound - 1e-12
         )
@@ -111,7 +112,6 @@ def test_all_at_once_keep_their_order():
     apart = [bind(c, y, groups, best_loss=0.5).terms.at(scores).values[1:] for c in listed]
     np.testing.assert_allclose(values[1:-1], np.concatenate(apart), rtol=1e-12, atol=1e-14)
     assert values[-1] == pytest.approx(scores.mean())
-    assert together.rate_terms.n_constraints == together.terms.n_constraints - 1
-    assert len(together.rates) == together.rate_terms.coefficients.shape[1]
-    assert len(together.rates) < len(together.rows)
+    assert len(together.rates) == together.combination.n_sums - 1
+    assert len(together.rates) < len(together.inequalities)
     assert reference().shape == (N,)

@@ -5,14 +5,14 @@ import pytest
 
 from equipoise.constraints import (
     Each,
-    Groups,
     bind,
     demographic_parity,
     equal_opportunity,
     rate,
     recall,
 )
-from equipoise.constraints.group_input import MOST_GROUPS
+from equipoise.rows import MemoryGroups
+from equipoise.rows._group_input import MOST_GROUPS
 
 from .examples import N, data
 
@@ -73,32 +73,32 @@ def test_pandas_of_any_kind():
 
 def test_column_names_of_any_kind():
     binding = bind(rate("positive", {0: "F"}) <= 0.5, Y, {0: GROUPS, 1: GROUPS})
-    assert binding.rows[0].groups == ("0=F",)
+    assert binding.inequalities[0].groups == ("0=F",)
 
 
 def test_booleans_and_their_lookup():
     groups = members("F")
     binding = bind(rate("positive", True) <= 0.5, Y, groups)
     expected = (SCORES > 0)[groups].mean() - 0.5
-    assert binding.terms.hard(SCORES)[1] == pytest.approx(expected)
+    assert binding.terms.thresholded(SCORES)[1] == pytest.approx(expected)
 
 
 def test_columns_and_their_intersections(rng):
     race = rng.choice(["b", "w"], N)
     features = {"sex": GROUPS, "race": race}
     each = bind(recall(0.5, group=Each(intersections=True)), Y, features, min_cell=2)
-    assert len(each.rows) == 6
-    assert each.rows[0].name == "recall: sex=F & race=b"
-    for row, value in zip(each.rows, each.terms.hard(SCORES)[1:]):
+    assert len(each.inequalities) == 6
+    assert each.inequalities[0].name == "recall: sex=F & race=b"
+    for row, value in zip(each.inequalities, each.terms.thresholded(SCORES)[1:]):
         sex, colour = (part.split("=")[1] for part in row.groups[0].split(" & "))
         rows = members(sex) & (race == colour) & (Y == 1)
         assert row.measured(value) == pytest.approx((SCORES > 0)[rows].mean())
     named = bind(recall(0.5, group={"race": "b", "sex": "F"}), Y, features)
     assert named.terms.at(SCORES).values[1] == pytest.approx(each.terms.at(SCORES).values[1])
     tuples = bind(demographic_parity(0.1, column=("sex", "race")), Y, features, min_cell=2)
-    assert len(tuples.rows) == 30
+    assert len(tuples.inequalities) == 30
     crossed = Each(("sex", "race"), groups=(("F", "b"), ("M", "w")))
-    assert len(bind(recall(0.5, group=crossed), Y, features, min_cell=2).rows) == 2
+    assert len(bind(recall(0.5, group=crossed), Y, features, min_cell=2).inequalities) == 2
     array = np.column_stack([GROUPS, race])
     again = bind(demographic_parity(0.1, intersections=True), Y, array, min_cell=2)
     assert again.rows[0].groups == ("column 0=F & column 1=b", "column 0=F & column 1=w")
@@ -115,7 +115,7 @@ def test_small_intersections_are_listed_or_skipped():
     assert set(listed.split(", ")) <= counts
     binding = bind(constraint, Y, features, small_cells="skip")
     assert len(binding.skipped) >= 1
-    assert not any(name in row.groups for name in binding.skipped for row in binding.rows)
+    assert not any(name in row.groups for name in binding.skipped for row in binding.inequalities)
 
 
 def test_rows_of_weight_zero_do_not_count():
@@ -123,7 +123,7 @@ def test_rows_of_weight_zero_do_not_count():
     with pytest.raises(ValueError, match="group 'X' has no rows of positive weight"):
         bind(demographic_parity(0.1), Y, GROUPS, weight)
     binding = bind(demographic_parity(0.1, groups=("F", "M")), Y, GROUPS, weight)
-    assert len(binding.rows) == 2
+    assert len(binding.inequalities) == 2
 
 
 def one_label(group):
@@ -230,14 +230,14 @@ def test_too_many_pairs_and_too_many_cells():
     y, groups = np.repeat([0, 1], n // 2), np.tile(np.arange(n // 4), 4)
     with pytest.raises(ValueError, match="use reference='mean' or 'overall'"):
         bind(DP, y, groups)
-    assert len(bind(demographic_parity(0.1, "overall"), y, groups).rows) == n // 2
+    assert len(bind(demographic_parity(0.1, "overall"), y, groups).inequalities) == n // 2
     two = {"a": np.arange(n) % 40, "b": np.arange(n) // 50}
     with pytest.raises(ValueError, match="column 'a & b' has 1600 different values"):
         bind(demographic_parity(0.1, intersections=True), y, two, min_cell=2)
 
 
 def test_group_columns():
-    column = Groups(GROUPS, N).columns["group"]
+    column = MemoryGroups(GROUPS, N).columns["group"]
     for code, value in enumerate(column.values):
         np.testing.assert_array_equal(column.members(code), np.flatnonzero(members(value)))
         assert column.counts[code] == members(value).sum()

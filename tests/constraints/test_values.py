@@ -35,8 +35,8 @@ from .examples import N, data
 
 def hard(constraint, y, groups, scores, weight=None):
     binding = bind(constraint, y, groups, weight)
-    values = binding.terms.hard(scores)[1:]
-    return {row.name: row.measured(value) for row, value in zip(binding.rows, values)}
+    values = binding.terms.thresholded(scores)[1:]
+    return {row.name: row.measured(value) for row, value in zip(binding.inequalities, values)}
 
 
 def test_hard_rates_by_counting(rng):
@@ -69,7 +69,7 @@ def test_hard_rates_by_counting(rng):
         rate("negative", "F", per="all"): share((yhat == 0) & F, everyone),
     }
     binding = bind([expression <= 0.5 for expression in expected], y, groups, w)
-    values = binding.terms.hard(scores)[1:] + 0.5
+    values = binding.terms.thresholded(scores)[1:] + 0.5
     np.testing.assert_allclose(values, list(expected.values()), rtol=1e-12)
 
 
@@ -145,9 +145,9 @@ def test_precision_is_a_ratio_written_linearly(group):
     yhat = scores > 0
     true = (y == 1)[yhat & rows].mean()
     for p in (true - 0.01, true + 0.01):
-        value = bind(precision(p, group=group), y, groups).terms.hard(scores)[1]
+        value = bind(precision(p, group=group), y, groups).terms.thresholded(scores)[1]
         assert value == pytest.approx((p - true) * yhat[rows].mean())
-    assert bind(precision(0.5), y).terms.hard(-np.ones(N))[1] == 0.0
+    assert bind(precision(0.5), y).terms.thresholded(-np.ones(N))[1] == 0.0
 
 
 def test_group_losses(rng):
@@ -203,7 +203,7 @@ def test_parity_pair(beta):
     if beta == 1.0:
         parity = bind(demographic_parity(0.05, groups=("M", "F")), y, groups)
         np.testing.assert_allclose(parity.terms.at(scores).values[1:], expected, rtol=1e-10)
-    assert len(bind(parity_pair(1.1), y, groups).rows) == 6
+    assert len(bind(parity_pair(1.1), y, groups).inequalities) == 6
 
 
 def test_loss_budget_is_over_the_rows_of_the_objective():
@@ -282,7 +282,7 @@ def test_objectives(rng):
     assert weighted == pytest.approx([np.average((margins - 1) ** 2, weights=weight)])
     one_class = bind([], y, objective=rate("loss", label=0) + 0.5).terms.at(scores).values
     assert one_class == pytest.approx([np.log1p(np.exp(scores[y == 0])).mean() + 0.5])
-    odds = bind([], y, groups, objective=unfairness("equalized_odds")).terms.hard(scores)[0]
+    odds = bind([], y, groups, objective=unfairness("equalized_odds")).terms.thresholded(scores)[0]
     gaps = 0.0
     for label in (0, 1):
         rates = [(scores > 0)[(groups == g) & (y == label)].mean() for g in "FMX"]
@@ -293,5 +293,5 @@ def test_objectives(rng):
 def test_sharpness_and_truth():
     y, groups, scores = data()
     soft, sharp = (bind(demographic_parity(0.02), y, groups, sharpness=k).terms for k in (1, 300))
-    np.testing.assert_array_equal(soft.hard(scores), sharp.hard(scores))
-    np.testing.assert_allclose(sharp.at(scores).values[1:], sharp.hard(scores)[1:], atol=0.02)
+    np.testing.assert_array_equal(soft.thresholded(scores), sharp.thresholded(scores))
+    np.testing.assert_allclose(sharp.at(scores).values[1:], sharp.thresholded(scores)[1:], atol=0.02)

@@ -15,8 +15,8 @@ import pytest
 from equipoise import Checkpoint, Problem, Status, solve
 from equipoise.problems import REFERENCES
 from equipoise.run import CheckpointError, CheckpointWarning
-from equipoise.run import checkpoint as checkpoint_module
-from equipoise.run.checkpoint import unpack
+from equipoise.run import _checkpoint as checkpoint_module
+from equipoise.run._checkpoint import unpack
 from equipoise.solvers import Constant, SwitchingSubgradient
 
 SOLVER = SwitchingSubgradient(step_size=Constant(1e-3), slack=Constant(1e-3))

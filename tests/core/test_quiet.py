@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from equipoise.models import LinearModel
-from equipoise.models.linear import linear_scores
+from equipoise.models import linear_scores
 from equipoise.solvers.curvature import Learned
 
 SIGNALLING = 0x7FA00000  # a NaN that any arithmetic reports

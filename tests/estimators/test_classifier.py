@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from equipoise import ConstrainedClassifier, Status, demographic_parity, equalized_odds, solvers
 from equipoise.datasets import make_census
-from equipoise.models.sketch import LEAST
+from equipoise.models._sketch import LEAST_ROWS
 
 
 def fitted(census, constraints=None, **options):
@@ -215,13 +215,13 @@ def test_class_weight_moves_predictions_but_not_the_rule(census, gaps):
 
 
 def test_csr_is_dense_and_never_densified(monkeypatch):
-    census = make_census(5 * LEAST, seed=0)
+    census = make_census(5 * LEAST_ROWS, seed=0)
     X = np.where(np.median(census.X, axis=0) < census.X, census.X, 0.0)
     A = sparse.csr_matrix(X)
 
     def checked(toarray):
         def densify(self, *args, **kwargs):
-            assert self.shape[0] <= LEAST / 2, "only pieces of a sketch may be made dense"
+            assert self.shape[0] <= LEAST_ROWS / 2, "only pieces of a sketch may be made dense"
             return toarray(self, *args, **kwargs)
 
         return densify
@@ -288,7 +288,7 @@ def test_attributes_describe_the_model_returned(census):
     again = certify_problem(census, model)
     certificate = certify(again, x, model.certificate_.multipliers)
     assert certificate.objective == pytest.approx(model.certificate_.objective, rel=1e-12)
-    scores = again.model.scores(x)
+    scores = again.rows.model.scores(x)
     np.testing.assert_allclose(scores, model.decision_function(census.X), atol=1e-9)
     assert model.status_ is model.result_.status
     assert model.trace_ is model.result_.trace
@@ -298,12 +298,12 @@ def test_attributes_describe_the_model_returned(census):
 def certify_problem(census, model):
     """The training problem, built by hand from the layers below."""
     from equipoise.constraints import bind
-    from equipoise.models.linear import LinearModel
-    from equipoise.problems.learning import LearningProblem
+    from equipoise.models import LinearModel
+    from equipoise.problems import LearningProblem
 
     binding = bind(model.constraints, census.y, census.groups)
     linear = LinearModel(census.X, True, scales(census.X), census.X.mean(axis=0))
-    return LearningProblem(linear, binding.terms, l2=1.0 / (model.C * census.n))
+    return LearningProblem.of(linear, binding.terms, l2=1.0 / (model.C * census.n))
 
 
 def test_the_certificate_of_a_smooth_fit_can_be_recomputed(census):

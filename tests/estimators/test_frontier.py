@@ -13,9 +13,9 @@ from equipoise import (
     recall,
 )
 from equipoise.datasets import make_census
-from equipoise.estimators import path
-from equipoise.estimators.curve import Frontier, FrontierPoint
-from equipoise.run.checkpoint import CheckpointError
+from equipoise.estimators._frontier.curve import Frontier, FrontierPoint
+from equipoise.estimators._training import Training
+from equipoise.run._checkpoint import CheckpointError
 
 BOUNDS = [0.02, 0.05, 0.1, 0.15]
 
@@ -97,7 +97,7 @@ def test_a_killed_run_continues_with_nothing_lost(data, tmp_path, monkeypatch, r
     model = ConstrainedClassifier(rule(0.1))
     through = frontier(model, data.X, data.y, BOUNDS, sensitive_features=data.groups)
     options = {"sensitive_features": data.groups, "checkpoint": tmp_path / "curve"}
-    fit, calls = path.fit_constrained, []
+    fit, calls = Training.fit, []
 
     def dies_at_the_third(*arguments):
         calls.append(arguments)
@@ -105,7 +105,7 @@ def test_a_killed_run_continues_with_nothing_lost(data, tmp_path, monkeypatch, r
             raise KeyboardInterrupt
         return fit(*arguments)
 
-    monkeypatch.setattr(path, "fit_constrained", dies_at_the_third)
+    monkeypatch.setattr(Training, "fit", dies_at_the_third)
     with pytest.raises(KeyboardInterrupt):
         frontier(model, data.X, data.y, BOUNDS, **options)
     again = frontier(model, data.X, data.y, BOUNDS, **options)

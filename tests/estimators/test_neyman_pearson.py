@@ -148,14 +148,14 @@ def test_several_classes_without_a_radius_are_standardised():
 def test_the_certificate_describes_the_point_returned():
     from equipoise import sets
     from equipoise.models import MultiClassLinearModel
-    from equipoise.problems.learning import LearningProblem
-    from equipoise.terms.class_loss import ClassLossTerms
+    from equipoise.problems import LearningProblem
+    from equipoise.terms import class_loss_terms
 
     X, y = iris()
     model = NeymanPearsonClassifier(0.75, radius=2.0).fit(X, y)
-    problem = LearningProblem(
+    problem = LearningProblem.of(
         MultiClassLinearModel(X, 3, intercept=False),
-        ClassLossTerms(y, [0.0, 0.75, 0.75]),
+        class_loss_terms(y, [0.0, 0.75, 0.75]),
         domain=sets.Product([(sets.L2Ball(2.0), 5)] * 3),
     )
     again = certify(problem, model.coef_.ravel(), model.certificate_.multipliers)

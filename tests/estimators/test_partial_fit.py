@@ -8,7 +8,7 @@ from scipy import sparse
 
 import equipoise as eq
 from equipoise import ConstrainedClassifier
-from equipoise.estimators.stream import Stream
+from equipoise.estimators import Stream
 
 
 def stream(model, X, y, groups, *, passes=10, batch=150, **options):

@@ -1,4 +1,4 @@
-"""The parts of the promise: how sharp, how close, how far to shift."""
+"""The parts of the search for counted bounds: how sharp, how close, how far to shift."""
 
 import numpy as np
 import pytest
@@ -7,61 +7,72 @@ from scipy import sparse
 from equipoise import ConstrainedClassifier
 from equipoise.constraints import bind, demographic_parity, equalized_odds
 from equipoise.datasets import make_census
-from equipoise.estimators.continuation import ahead
-from equipoise.estimators.counting import gap_at, grain, measure, prediction_scores
-from equipoise.estimators.inputs import column_scales
-from equipoise.estimators.promise import SPREAD, _sharpness
-from equipoise.estimators.secant import Secant
-from equipoise.estimators.threshold import move_threshold
-from equipoise.models import LinearModel
-from equipoise.models.linear import linear_scores
+from equipoise.estimators._counted.candidate import (
+    Unconstrained,
+    counted_minus_smooth,
+    largest_steps,
+    measure,
+)
+from equipoise.estimators._counted.search import Search
+from equipoise.estimators._counted.secant import Secant
+from equipoise.estimators._counted.shifting import SPREAD_IN_WIDTHS, sharpness_for
+from equipoise.estimators._counted.threshold import move_threshold
+from equipoise.estimators._frontier.continuation import ahead
+from equipoise.models import LinearModel, linear_scores
 from equipoise.problems import LearningProblem
-from equipoise.terms import CallableTerms
+from equipoise.rows import MemoryTable, column_scales
+from equipoise.terms import Combination, FunctionOfScores, Terms
 
 
 @pytest.fixture(scope="module")
 def problem():
     data = make_census(800, seed=1)
     terms = bind(equalized_odds(0.05), data.y, data.groups).terms
-    return LearningProblem(LinearModel(data.X / data.X.std(axis=0)), terms, l2=1e-3)
+    return LearningProblem.of(LinearModel(data.X / data.X.std(axis=0)), terms, l2=1e-3)
 
 
-def test_sharpness_follows_the_spread_of_the_scores():
+def test_sharpness_follows_the_spread_of_the_scores(problem):
+    def sharpness(spread):
+        result = type("Result", (), {"x": np.zeros(problem.dim)})
+        plain = Unconstrained(result, 0.5, spread)
+        return sharpness_for(Search(problem, result.x, None, np.zeros(4), plain))
+
     for spread in (1.0, 2.0):
-        assert _sharpness(spread) == pytest.approx(SPREAD / spread)
-    assert _sharpness(100.0) == 1.0  # never blunter than plain
-    assert _sharpness(0.0) == 10.0  # nor endlessly sharp
+        assert sharpness(spread) == pytest.approx(SPREAD_IN_WIDTHS / spread)
+    assert sharpness(100.0) == 1.0  # never blunter than plain
+    assert sharpness(0.0) == 10.0  # nor endlessly sharp
 
 
 def test_sharper_sigmoids_count_better(problem):
     x = np.random.default_rng(0).normal(size=problem.dim)
-    x *= 2.0 / problem.model.scores(x).std()
+    x *= 2.0 / problem.rows.model.scores(x).std()
     sizes = []
     for k in (1.0, 3.0, 10.0, 100.0):
         sharp = problem.sharpened(k)
-        gap = gap_at(sharp, x)
+        gap = counted_minus_smooth(sharp, x)
         np.testing.assert_array_equal(
-            gap, gap_at(sharp, x, gap_at(sharp, x) + sharp.at(x).constraints)
+            gap, counted_minus_smooth(sharp, x, gap + sharp.at(x).constraints)
         )
         sizes.append(np.abs(gap).max())
     assert sizes[-1] < 0.2 * sizes[0]
 
 
-def test_grain_is_the_most_that_one_prediction_changes(problem):
+def test_the_largest_step_is_the_most_that_one_prediction_changes(problem):
     x = np.random.default_rng(2).normal(size=problem.dim)
-    scores = prediction_scores(problem.model, x)
-    counted, most = problem.terms.hard(scores)[1:], np.zeros(problem.n_constraints)
+    scores, terms = problem.rows.model.predicted(x), Terms(problem.rows.sums, problem.combination)
+    counted, most = terms.thresholded(scores)[1:], np.zeros(problem.n_constraints)
     for row in range(scores.size):
         turned = scores.copy()
         turned[row] = -1.0 if scores[row] > 0 else 1.0
-        most = np.maximum(most, np.abs(problem.terms.hard(turned)[1:] - counted))
-    np.testing.assert_allclose(grain(problem), most, rtol=1e-9)
+        most = np.maximum(most, np.abs(terms.thresholded(turned)[1:] - counted))
+    np.testing.assert_allclose(largest_steps(problem), most, rtol=1e-9)
 
 
-def test_grain_is_unknown_for_callables():
+def test_the_largest_step_is_unknown_for_callables():
     data = make_census(100, seed=1)
-    terms = CallableTerms(lambda s, y, groups: (float(s.mean()), np.full(100, 0.01)), data.y)
-    assert (grain(LearningProblem(LinearModel(data.X), terms)) == 0).all()
+    mean = FunctionOfScores(lambda s, y, groups: (float(s.mean()), np.full(100, 0.01)), data.y)
+    terms = Terms(mean, Combination([[0.0], [1.0]]))
+    assert (largest_steps(LearningProblem.of(LinearModel(data.X), terms)) == 0).all()
 
 
 def test_the_secant_rule_finds_the_shift_of_an_affine_gap():
@@ -92,12 +103,12 @@ def test_predictions_are_those_that_were_counted(kind):
     data = make_census(1200, seed=5)
     X = kind(data.X)
     model = ConstrainedClassifier(demographic_parity(0.05)).fit(X, data.y, data.groups)
-    scales = column_scales("test", X, None)
+    scales = column_scales("test", MemoryTable(data.y, X))
     linear = LinearModel(X, True, *scales)
     x = linear.parameters(model.coef_[0], float(model.intercept_[0]))
     coef, intercept = linear.coefficients(x)
     np.testing.assert_array_equal(
-        linear_scores(X, coef[None], np.array([intercept])), prediction_scores(linear, x)
+        linear_scores(X, coef[None], np.array([intercept])), linear.predicted(x)
     )
     assert model.decision_function(X).shape == (1200,)
 
@@ -125,8 +136,8 @@ def test_a_moved_point_takes_no_proof_along():
     assert near is not None
     assert "on kinks" in str(model.report_)
     binding = bind(demographic_parity(0.05), data.y, data.groups, loss="hinge")
-    scales = column_scales("test", data.X, None)
-    problem = LearningProblem(LinearModel(data.X, True, *scales), binding.terms, l2=1 / 600)
+    scales = column_scales("test", MemoryTable(data.y, data.X))
+    problem = LearningProblem.of(LinearModel(data.X, True, *scales), binding.terms, l2=1 / 600)
     fit = measure(problem, model.result_, np.full(problem.n_constraints, 1e-12))
     moved = move_threshold(problem, fit)
     assert moved is not None

@@ -8,8 +8,10 @@ from scipy import sparse
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from equipoise import ConstrainedClassifier, demographic_parity
-from equipoise.estimators import frontier, threads
-from equipoise.estimators.threads import suitable_threads
+from equipoise.estimators import _threads as threads
+from equipoise.estimators import frontier
+from equipoise.estimators._runner import Runner
+from equipoise.estimators._threads import suitable_threads
 
 
 class Blas:
@@ -69,7 +71,7 @@ def test_fits_that_overlap_give_threads_back_when_the_last_is_done(blas):
 @pytest.mark.parametrize(("many", "expected"), [(0.5, 2), (0.95, 1), (3.0, 1)])
 def test_large_data_get_what_is_faster(blas, monkeypatch, many, expected):
     """With times that are given: more threads only where they save a tenth."""
-    monkeypatch.setattr(threads, "LARGE", 10)
+    monkeypatch.setattr(threads, "LARGE_ENTRIES", 10)
     monkeypatch.setattr(threads, "_seconds", lambda rows: many if blas.now == 2 else 1.0)
     with suitable_threads(np.ones((50, 4))):
         assert blas.now == expected
@@ -78,20 +80,20 @@ def test_large_data_get_what_is_faster(blas, monkeypatch, many, expected):
 
 def test_nothing_is_tried_where_there_is_one_thread(blas, monkeypatch):
     blas.now = 1
-    monkeypatch.setattr(threads, "LARGE", 10)
+    monkeypatch.setattr(threads, "LARGE_ENTRIES", 10)
     monkeypatch.setattr(threads, "_seconds", None)
     with suitable_threads(np.ones((50, 4))):
         assert blas.now == 1
 
 
 def test_fits_use_it_and_leave_no_trace(blas, census, monkeypatch):
-    seen, run = [], ConstrainedClassifier._run
+    seen, run = [], Runner.solve
 
     def watched(*args, **options):
         seen.append(blas.now)
         return run(*args, **options)
 
-    monkeypatch.setattr(ConstrainedClassifier, "_run", watched)
+    monkeypatch.setattr(Runner, "solve", watched)
     model = ConstrainedClassifier(demographic_parity(0.05))
     model.fit(census.X, census.y, sensitive_features=census.groups)
     frontier(model, census.X, census.y, [0.05, 0.1], sensitive_features=census.groups)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from equipoise.models.features import Features
+from equipoise.models import Features
 
 
 def test_entries_that_have_to_be_added_up_are(rng):

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from equipoise.models import Features, LinearModel, MultiClassLinearModel
-from equipoise.models import features as features_module
+from equipoise.models import _features as features_module
 
 N, D, K = 30, 6, 3
 
@@ -39,15 +39,15 @@ def test_scores_and_pull_agree_with_the_plain_matrix(kind, intercept, scaled, ce
     model = LinearModel(A, intercept, scale, center)
     x, g = rng.normal(size=model.dim), rng.normal(size=N)
     np.testing.assert_allclose(model.scores(x), B @ x, rtol=1e-12, atol=1e-13)
-    np.testing.assert_allclose(model.push(x), B @ x, rtol=1e-12, atol=1e-13)
-    np.testing.assert_allclose(model.pull(g), B.T @ g, rtol=1e-11, atol=1e-13)
-    np.testing.assert_allclose(model.norms, np.linalg.norm(B, axis=1), rtol=1e-12)
+    np.testing.assert_allclose(model.at(x).push(x), B @ x, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(model.at(x).pull(g), B.T @ g, rtol=1e-11, atol=1e-13)
+    np.testing.assert_allclose(model.lengths, np.linalg.norm(B, axis=1), rtol=1e-12)
     many = MultiClassLinearModel(A, K, intercept, scale, center)
     X, G = rng.normal(size=(K, model.dim)), rng.normal(size=(N, K))
     np.testing.assert_allclose(many.scores(X.ravel()), B @ X.T, rtol=1e-12, atol=1e-13)
-    np.testing.assert_allclose(many.pull(G), (B.T @ G).T.ravel(), rtol=1e-11, atol=1e-13)
+    np.testing.assert_allclose(many.at(X.ravel()).pull(G), (B.T @ G).T.ravel(), rtol=1e-11, atol=1e-13)
     np.testing.assert_array_equal(many.penalised, np.tile(model.penalised, K))
-    np.testing.assert_array_equal(many.norms, model.norms)
+    np.testing.assert_array_equal(many.lengths, model.lengths)
 
 
 @pytest.mark.parametrize("kind", ["dense", "csr_array"])
@@ -82,10 +82,10 @@ def test_precision_of_the_data_is_kept(kind, rng):
     for dtype in (np.float32, np.float64):
         scores = model.scores(np.ones(D + 1, dtype=dtype))
         assert scores.dtype == np.float32
-        assert model.pull(np.ones(N, dtype=dtype)).dtype == np.float32
+        assert model.at(np.ones(D + 1)).pull(np.ones(N, dtype=dtype)).dtype == np.float32
     many = MultiClassLinearModel(A, K)
     assert many.scores(np.ones(many.dim)).dtype == np.float32
-    assert many.pull(np.ones((N, K))).dtype == np.float32
+    assert many.at(np.ones(many.dim)).pull(np.ones((N, K))).dtype == np.float32
     assert LinearModel(matrix(rng).astype(int)).features.dtype == np.float64
 
 
@@ -99,7 +99,7 @@ def test_some_rows(kind, K, rng):
     part = model.rows(index)
     assert part.n_rows == 4
     np.testing.assert_allclose(part.scores(x), model.scores(x)[index], rtol=1e-12)
-    np.testing.assert_allclose(part.norms, model.norms[index], rtol=1e-12)
+    np.testing.assert_allclose(part.lengths, model.lengths[index], rtol=1e-12)
 
 
 def test_sparse_data_is_neither_copied_nor_made_dense(monkeypatch, rng):
@@ -117,12 +117,12 @@ def test_sparse_data_is_neither_copied_nor_made_dense(monkeypatch, rng):
     ):
         assert np.shares_memory(model.features.A.data, A.data)
         scores = model.scores(np.ones(model.dim))
-        model.pull(scores), model.rows(np.arange(3)).norms, model.norms
+        model.at(np.ones(model.dim)).pull(scores), model.rows(np.arange(3)).lengths, model.lengths
 
 
 def test_norms_are_computed_in_pieces(monkeypatch, rng):
     A = matrix(rng, "csr_array")
-    monkeypatch.setattr(features_module, "CHUNK", 7)
+    monkeypatch.setattr(features_module, "CHUNK_ROWS", 7)
     norms = np.sqrt(Features(A, center=np.ones(D)).squared_norms)
     np.testing.assert_allclose(norms, np.linalg.norm(A.toarray() - 1, axis=1))
 
@@ -170,11 +170,11 @@ def test_tensors(dtype, rng):
         scores = tensor.scores(torch.from_numpy(x))
         assert scores.dtype == getattr(torch, dtype)
         np.testing.assert_allclose(scores.numpy(), model.scores(x), rtol=tol, atol=tol)
-        pulled = tensor.pull(scores)
+        pulled = tensor.at(torch.from_numpy(x)).pull(scores)
         np.testing.assert_allclose(
-            pulled.numpy(), model.pull(model.scores(x)), rtol=tol, atol=10 * tol
+            pulled.numpy(), model.at(x).pull(model.scores(x)), rtol=tol, atol=10 * tol
         )
-        np.testing.assert_allclose(tensor.norms, model.norms, rtol=1e-6)
+        np.testing.assert_allclose(tensor.lengths, model.lengths, rtol=1e-6)
 
 
 def test_scores_of_the_same_point_are_computed_once(monkeypatch, rng):
@@ -184,7 +184,7 @@ def test_scores_of_the_same_point_are_computed_once(monkeypatch, rng):
     model = LinearModel(rng.normal(size=(6, D)))
     x = rng.normal(size=D + 1)
     first = model.scores(x)
-    model.push(rng.normal(size=D + 1))  # a direction is not a point
+    model.at(x).push(rng.normal(size=D + 1))  # a direction is not a point
     assert model.scores(x.copy()) is first
     assert len(products) == 2
     x[0] += 1.0
@@ -198,14 +198,29 @@ def test_scores_of_the_same_point_are_computed_once(monkeypatch, rng):
 @pytest.mark.parametrize("scaled", [True, False])
 def test_the_sandwich_is_its_two_products(kind, intercept, scaled, monkeypatch, rng):
     """Also in several pieces, and for weights of both signs."""
-    monkeypatch.setattr("equipoise.models.features.CACHED", 0)  # 64 rows at a time
+    monkeypatch.setattr("equipoise.models._features.CACHE_BYTES", 0)  # 64 rows at a time
     A = rng.normal(size=(200, D))
     A = {"csr": sparse.csr_array, "wide": np.asfortranarray}.get(kind, np.asarray)(A)
     A = A.astype(np.float32) if kind == "float32" else A
     options = {"scale": np.linspace(1, 2, D), "center": np.ones(D)} if scaled else {}
     model = LinearModel(A, intercept, **options)
     weights, v = rng.normal(size=200), rng.normal(size=D + intercept)
-    found = model.sandwich(weights, v)
+    point = model.at(v)
+    found = point.sandwich(weights, v)
     assert found.dtype == A.dtype
     tolerance = 1e-3 if kind == "float32" else 1e-10
-    np.testing.assert_allclose(found, model.pull(weights * model.push(v)), atol=tolerance)
+    np.testing.assert_allclose(found, point.pull(weights * point.push(v)), atol=tolerance)
+
+
+@pytest.mark.parametrize("kind", ["dense", "csr_array"])
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("scaled", [True, False])
+def test_many_columns_are_pulled_at_once(kind, intercept, scaled, rng):
+    """Sparse and dense score-gradients, against one pull each."""
+    options = {"scale": np.linspace(1, 2, D), "center": np.ones(D)} if scaled else {}
+    model = LinearModel(matrix(rng, kind), intercept, **options)
+    G = rng.normal(size=(N, 4)) * (rng.random((N, 4)) < 0.3)
+    point = model.at(np.zeros(model.dim))
+    expected = np.array([point.pull(column) for column in G.T])
+    for gradients in (G, sparse.csr_array(G), sparse.csc_array(G)):
+        np.testing.assert_allclose(point.pull_each(gradients), expected, atol=1e-12)

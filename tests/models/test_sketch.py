@@ -4,8 +4,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from equipoise.models import LinearModel
-from equipoise.models.sketch import KINKED, LEAST, NARROW, WIDE, Sketch
+from equipoise.models import LinearModel, Sketch
+from equipoise.models._sketch import (
+    DIAGONAL_FROM,
+    KINKED_MATRIX_UP_TO,
+    LEAST_ROWS,
+    MATRIX_UP_TO,
+)
 
 
 def dense(model):
@@ -25,10 +30,10 @@ def test_few_rows_are_all_taken_and_the_gram_matrix_is_that_of_all(kind, interce
     A = rng.normal(size=(50, 4)) * (rng.random((50, 4)) < 0.5)
     model = LinearModel(kind(A), intercept, scale=[1.0, 2.0, 3.0, 4.0], center=A.mean(0))
     J, w = dense(model), rng.random(50)
-    np.testing.assert_array_equal(model.sketch.index, np.arange(50))
-    gram = whole(model.sketch.gram(w))  # in single precision
+    np.testing.assert_array_equal(model.sketch().index, np.arange(50))
+    gram = whole(model.sketch().gram(w))  # in single precision
     np.testing.assert_allclose(gram, J.T @ (w[:, None] * J), atol=1e-6 * gram.max())
-    np.testing.assert_allclose(model.sketch.scores(np.ones(model.dim)), J.sum(axis=1))
+    np.testing.assert_allclose(model.sketch().scores(np.ones(model.dim)), J.sum(axis=1))
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
@@ -37,7 +42,7 @@ def test_columns_far_from_0_are_centred_before_they_are_rounded(kind):
     A = 1e8 + rng.normal(size=(50, 3))
     model = LinearModel(kind(A), center=A.mean(0))
     J = np.column_stack((A - A.mean(0), np.ones(50)))
-    np.testing.assert_allclose(whole(model.sketch.gram(np.ones(50))), J.T @ J, atol=1e-4)
+    np.testing.assert_allclose(whole(model.sketch().gram(np.ones(50))), J.T @ J, atol=1e-4)
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -50,7 +55,7 @@ def test_very_sparse_rows_stay_sparse_and_a_column_far_from_0_is_centred_first(i
     center, scale = A.mean(0), rng.uniform(0.5, 2.0, 100)
     model, w = LinearModel(A, intercept, scale, center), rng.random(400)
     J = np.column_stack(((A.toarray() - center) / scale, np.ones(400)))[:, : model.dim]
-    exact, gram = J.T @ (w[:, None] * J), whole(Sketch(model, wide=False).gram(w))
+    exact, gram = J.T @ (w[:, None] * J), whole(Sketch(model, diagonal=False).gram(w))
     np.testing.assert_allclose(gram, exact, atol=1e-6 * exact.max())
     assert gram.dtype == (np.float64 if far == 0.0 else np.float32)
 
@@ -74,8 +79,8 @@ def condition(F, H):
 def test_many_rows_are_sampled_so_that_rare_columns_are_seen(kind):
     A = rare_columns()
     model = LinearModel(kind(A), scale=A.std(0), center=A.mean(0))
-    sketch, J = model.sketch, dense(model)
-    assert LEAST / 2 < len(sketch.index) < 4 * LEAST
+    sketch, J = model.sketch(), dense(model)
+    assert LEAST_ROWS / 2 < len(sketch.index) < 4 * LEAST_ROWS
     assert set(range(10)) <= set(sketch.index.tolist())  # the rare column's rows
     w = np.random.default_rng(2).random(len(A)) / len(A)
     H = J.T @ (w[:, None] * J)
@@ -87,41 +92,41 @@ def test_many_rows_are_sampled_so_that_rare_columns_are_seen(kind):
 
 def test_wide_models_get_a_diagonal():
     rng = np.random.default_rng(3)
-    A = sparse.random_array((300, WIDE + 50), density=0.02, rng=rng, format="csr")
-    scale = rng.uniform(0.5, 2.0, WIDE + 50)
+    A = sparse.random_array((300, DIAGONAL_FROM + 50), density=0.02, rng=rng, format="csr")
+    scale = rng.uniform(0.5, 2.0, DIAGONAL_FROM + 50)
     model = LinearModel(A, scale=scale)
     w = rng.random(300)
-    diagonal = model.sketch.gram(w)
+    diagonal = model.sketch().gram(w)
     J = dense(model)
     np.testing.assert_allclose(diagonal, (w[:, None] * J * J).sum(axis=0), atol=1e-12)
 
 
 def test_sparse_data_with_few_entries_get_a_matrix_only_where_kinks_are_rounded():
     rng = np.random.default_rng(5)
-    few = sparse.random_array((300, 2 * NARROW), density=0.02, rng=rng, format="csr")
-    many = sparse.random_array((2000, 2 * NARROW), density=0.5, rng=rng, format="csr")
-    assert LinearModel(few).sketch.wide
-    assert not LinearModel(few).kinked_sketch.wide
-    assert not LinearModel(few.toarray()).sketch.wide
-    assert not LinearModel(many).sketch.wide
+    few = sparse.random_array((300, 2 * MATRIX_UP_TO), density=0.02, rng=rng, format="csr")
+    many = sparse.random_array((2000, 2 * MATRIX_UP_TO), density=0.5, rng=rng, format="csr")
+    assert LinearModel(few).sketch().diagonal
+    assert not LinearModel(few).sketch(True).diagonal
+    assert not LinearModel(few.toarray()).sketch().diagonal
+    assert not LinearModel(many).sketch().diagonal
     model = LinearModel(few)
     J, w = dense(model), rng.random(300)
-    gram = whole(model.kinked_sketch.gram(w))
+    gram = whole(model.sketch(True).gram(w))
     np.testing.assert_allclose(gram, J.T @ (w[:, None] * J), atol=1e-6 * gram.max())
-    np.testing.assert_allclose(model.sketch.gram(w), gram.diagonal(), rtol=1e-5)
-    assert model.kinked_sketch is model.kinked_sketch
-    beyond = LinearModel(rng.normal(size=(20, KINKED)))
-    assert beyond.kinked_sketch is beyond.sketch
+    np.testing.assert_allclose(model.sketch().gram(w), gram.diagonal(), rtol=1e-5)
+    assert model.sketch(True) is model.sketch(True)
+    beyond = LinearModel(rng.normal(size=(20, KINKED_MATRIX_UP_TO)))
+    assert beyond.sketch(True) is beyond.sketch()
 
 
 def test_squares_of_large_single_precision_do_not_overflow():
-    A = np.random.default_rng(4).normal(size=(40, WIDE + 1)).astype(np.float32)
-    plain, large = (LinearModel(factor * A, False).sketch.gram(np.ones(40)) for factor in (1, 1e25))
+    A = np.random.default_rng(4).normal(size=(40, DIAGONAL_FROM + 1)).astype(np.float32)
+    plain, large = (LinearModel(factor * A, False).sketch().gram(np.ones(40)) for factor in (1, 1e25))
     np.testing.assert_allclose(large, 1e50 * plain, rtol=1e-5)
 
 
 def test_the_sketch_of_some_rows_is_their_own():
     A = rare_columns(n=400)
     model = LinearModel(A)
-    assert len(model.sketch.index) == 400
-    assert len(model.rows(np.arange(100)).sketch.index) == 100
+    assert len(model.sketch().index) == 400
+    assert len(model.rows(np.arange(100)).sketch().index) == 100

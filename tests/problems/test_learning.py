@@ -7,18 +7,18 @@ from scipy import sparse
 from equipoise import sets, solve
 from equipoise.models import LinearModel, MultiClassLinearModel
 from equipoise.problem import Facts
-from equipoise.problems import check_problem
-from equipoise.problems.learning import LearningProblem
+from equipoise.problems import LearningProblem, check_problem
 from equipoise.terms import (
-    CallableTerms,
-    Channel,
-    ClassLossTerms,
+    Combination,
+    FunctionOfScores,
     Hinge,
     Logistic,
-    RateTerms,
+    Rates,
     Sigmoid,
-    StackedTerms,
+    SquaredGaps,
+    Terms,
     TruncatedLogistic,
+    class_loss_terms,
 )
 
 N, D = 60, 5
@@ -34,13 +34,19 @@ def fair_terms(rng, loss=None, squares=None):
     y, women = rng.random(N) < 0.5, rng.random(N) < 0.4
     loss_weights = np.full((N, 1), 1 / N)
     rates = np.column_stack([women / women.sum(), ~women / (~women).sum(), (1 - 2 * y) / N])
-    return RateTerms(
-        [Channel(loss or Logistic(), loss_weights, np.where(y, 1, -1)), Channel(Sigmoid(), rates)],
-        [[1, 0, 0, 0], [0, 1, -1, 0], [0, -1, 1, 0], [0, 0, 0, 1]],
-        [0, -0.02, -0.02, y.mean() - 0.6],
-        names=["F - M", "M - F", "error"],
-        squares=squares,
+    return Terms(
+        [Rates(loss or Logistic(), loss_weights, np.where(y, 1, -1)), Rates(Sigmoid(), rates)],
+        Combination(
+            [[1, 0, 0, 0], [0, 1, -1, 0], [0, -1, 1, 0], [0, 0, 0, 1]],
+            [0, -0.02, -0.02, y.mean() - 0.6],
+            names=["F - M", "M - F", "error"],
+            bent=[] if squares is None else [(0, SquaredGaps(*squares))],
+        ),
     )
+
+
+def terms_of(problem):
+    return Terms(problem.rows.sums, problem.combination)
 
 
 @pytest.fixture
@@ -50,7 +56,7 @@ def rng():
 
 @pytest.fixture
 def problem(rng):
-    return LearningProblem(LinearModel(features(rng)), fair_terms(rng))
+    return LearningProblem.of(LinearModel(features(rng)), fair_terms(rng))
 
 
 @pytest.mark.parametrize("kind", ["dense", "csr"])
@@ -59,7 +65,7 @@ def problem(rng):
 def test_gradients_and_hessian_products(kind, l2, loss, rng):
     gaps = (np.array([[0.0, 1.0, -1.0, 0.0]]), [0.1])
     model = LinearModel(features(rng, kind), scale=np.full(D, 0.5), center=np.ones(D))
-    problem = LearningProblem(model, fair_terms(rng, loss, gaps), l2=l2)
+    problem = LearningProblem.of(model, fair_terms(rng, loss, gaps), l2=l2)
     check = check_problem(problem, rng.normal(size=D + 1))
     check.raise_if_wrong()
     assert check.errors.max() < 1e-6
@@ -68,9 +74,9 @@ def test_gradients_and_hessian_products(kind, l2, loss, rng):
 
 def test_multi_class_gradients_and_hessian_products(rng):
     labels = np.arange(N) % 4
-    problem = LearningProblem(
+    problem = LearningProblem.of(
         MultiClassLinearModel(features(rng, "csr"), 4),
-        ClassLossTerms(labels, np.full(4, 1.5)),
+        class_loss_terms(labels, np.full(4, 1.5)),
         l2=0.1,
     )
     check = check_problem(problem, rng.normal(size=problem.dim))
@@ -83,8 +89,9 @@ def test_callables_beside_rates(rng):
     def spread(s, y, groups):
         return float(s @ s) / len(s) - 1, 2 * s / len(s), lambda d: 2 * d / len(d)
 
-    terms = StackedTerms([fair_terms(rng), CallableTerms(spread, np.zeros(N))])
-    problem = LearningProblem(LinearModel(features(rng)), terms)
+    own = Terms(FunctionOfScores(spread, np.zeros(N)), Combination([[0], [1]], names=["spread"]))
+    terms = Terms.joined([fair_terms(rng), own])
+    problem = LearningProblem.of(LinearModel(features(rng)), terms)
     check_problem(problem, rng.normal(size=D + 1)).raise_if_wrong()
     assert problem.names[-1] == "spread"
     assert problem.facts.smooth
@@ -94,8 +101,8 @@ def test_callables_beside_rates(rng):
 def test_sparse_equals_dense(rng):
     A, terms = features(rng), fair_terms(rng)
     options = {"scale": np.full(D, 3.0), "center": rng.normal(size=D)}
-    dense = LearningProblem(LinearModel(A, **options), terms)
-    thin = LearningProblem(LinearModel(sparse.csr_array(A), **options), terms)
+    dense = LearningProblem.of(LinearModel(A, **options), terms)
+    thin = LearningProblem.of(LinearModel(sparse.csr_array(A), **options), terms)
     x, w, v = rng.normal(size=D + 1), rng.normal(size=4), rng.normal(size=D + 1)
     p, q = dense.at(x), thin.at(x)
     np.testing.assert_allclose(p.values, q.values, rtol=1e-12)
@@ -105,8 +112,8 @@ def test_sparse_equals_dense(rng):
 
 
 def test_products_and_exponentials_are_counted(monkeypatch, rng):
-    problem = LearningProblem(LinearModel(features(rng)), fair_terms(rng))
-    features_ = problem.model.features
+    problem = LearningProblem.of(LinearModel(features(rng)), fair_terms(rng))
+    features_ = problem.rows.model.features
     counts = {"A": 0, "A'": 0, "both": 0, "exp": 0}
     exp = np.exp
 
@@ -133,7 +140,7 @@ def test_products_and_exponentials_are_counted(monkeypatch, rng):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("kind", ["dense", "csr"])
 def test_gradients_have_the_precision_of_x(dtype, kind, rng):
-    problem = LearningProblem(LinearModel(features(rng, kind, np.float32)), fair_terms(rng), l2=0.1)
+    problem = LearningProblem.of(LinearModel(features(rng, kind, np.float32)), fair_terms(rng), l2=0.1)
     x, w = np.ones(D + 1, dtype=dtype), np.ones(4)
     point = problem.at(x)
     assert point.values.dtype == np.float64
@@ -143,7 +150,7 @@ def test_gradients_have_the_precision_of_x(dtype, kind, rng):
 def test_the_penalty_spares_the_intercept(rng):
     model, terms = LinearModel(features(rng)), fair_terms(rng)
     x = rng.normal(size=D + 1)
-    plain, penalised = (LearningProblem(model, terms, l2=l2).at(x) for l2 in (0.0, 2.0))
+    plain, penalised = (LearningProblem.of(model, terms, l2=l2).at(x) for l2 in (0.0, 2.0))
     assert penalised.objective - plain.objective == pytest.approx(x[:-1] @ x[:-1])
     np.testing.assert_allclose(penalised.gradient(0) - plain.gradient(0), 2 * np.r_[x[:-1], 0])
     np.testing.assert_array_equal(penalised.gradient(1), plain.gradient(1))
@@ -154,7 +161,7 @@ def test_the_facts_hold_for_1000_random_pairs(loss, rng):
     gaps = (np.array([[0.0, 1.0, -1.0, 0.0]]), [0.0])
     domain = sets.L2Ball(4.0)
     model = LinearModel(features(rng))
-    problem = LearningProblem(model, fair_terms(rng, loss, gaps), domain=domain, l2=0.05)
+    problem = LearningProblem.of(model, fair_terms(rng, loss, gaps), domain=domain, l2=0.05)
     facts = problem.facts
     for _ in range(1000):
         x, y = (domain.project(rng.normal(size=D + 1) * 3) for _ in range(2))
@@ -170,7 +177,7 @@ def test_the_facts_hold_for_1000_random_pairs(loss, rng):
 
 def test_the_constants_of_each_class_loss_hold(rng):
     model = MultiClassLinearModel(features(rng), 3)
-    problem = LearningProblem(model, ClassLossTerms(np.arange(N) % 3, np.ones(3)))
+    problem = LearningProblem.of(model, class_loss_terms(np.arange(N) % 3, np.ones(3)))
     for _ in range(200):
         x, y = rng.normal(size=(2, problem.dim))
         p, q = problem.at(x), problem.at(y)
@@ -186,8 +193,9 @@ def test_the_constants_of_each_class_loss_hold(rng):
 
 def test_facts(rng):
     model = LinearModel(features(rng), intercept=False)
-    mean = RateTerms([Channel(Logistic(), np.full((N, 1), 1 / N), np.ones(N))], [[1.0], [1.0]])
-    facts = LearningProblem(model, mean).facts
+    loss = Rates(Logistic(), np.full((N, 1), 1 / N), np.ones(N))
+    mean = Terms(loss, Combination([[1.0], [1.0]]))
+    facts = LearningProblem.of(model, mean).facts
     A = model.features.A
     assert facts.convex
     assert facts.convex_constraints
@@ -196,25 +204,25 @@ def test_facts(rng):
     assert facts.lipschitz == pytest.approx(np.linalg.norm(A, axis=1).mean())
     assert facts.lower_bound == 0.0
     assert not facts.stochastic
-    assert LearningProblem(model, mean, l2=1.0).facts.lipschitz is None
-    hinge = RateTerms([Channel(Hinge(), np.full((N, 1), 1 / N), np.ones(N))], [[1.0]])
-    kinked = LearningProblem(model, hinge)
+    assert LearningProblem.of(model, mean, l2=1.0).facts.lipschitz is None
+    hinge = Terms(Rates(Hinge(), np.full((N, 1), 1 / N), np.ones(N)), Combination([[1.0]]))
+    kinked = LearningProblem.of(model, hinge)
     assert not kinked.facts.smooth
     assert kinked.at(np.zeros(D)).hvp is None
     given = Facts(smoothness=7.0)
-    assert LearningProblem(model, mean, facts=given).facts is given
+    assert LearningProblem.of(model, mean, facts=given).facts is given
 
 
 def test_mini_batches_are_unbiased_and_cheap(rng):
-    problem = LearningProblem(LinearModel(features(rng, "csr")), fair_terms(rng), l2=0.1, batch=12)
+    problem = LearningProblem.of(LinearModel(features(rng, "csr")), fair_terms(rng), l2=0.1, batch=12)
     assert problem.facts.stochastic
     x, w = rng.normal(size=D + 1), np.array([1.0, 0.5, 0.2, 0.3])
-    full = LearningProblem(problem.model, problem.terms, l2=0.1).at(x)
+    full = LearningProblem.of(problem.rows.model, terms_of(problem), l2=0.1).at(x)
     draws = np.random.default_rng(1)
     values, gradients = [], []
     for _ in range(1500):
         part = problem.sample(draws)
-        assert part.model.n_rows == 12
+        assert part.rows.n_rows == 12
         assert part.sample(draws) is part
         point = part.at(x)
         values.append(point.values)
@@ -225,7 +233,7 @@ def test_mini_batches_are_unbiased_and_cheap(rng):
 
 
 def test_a_batch_of_all_rows_is_the_problem(problem, rng):
-    whole = LearningProblem(problem.model, problem.terms, batch=N)
+    whole = LearningProblem.of(problem.rows.model, terms_of(problem), batch=N)
     x = rng.normal(size=D + 1)
     part = whole.sample(np.random.default_rng(0))
     np.testing.assert_allclose(part.at(x).values, problem.at(x).values, rtol=1e-12)
@@ -233,7 +241,7 @@ def test_a_batch_of_all_rows_is_the_problem(problem, rng):
 
 
 def test_sampling_is_reproducible(problem, rng):
-    small = LearningProblem(problem.model, problem.terms, batch=5)
+    small = LearningProblem.of(problem.rows.model, terms_of(problem), batch=5)
     x = rng.normal(size=D + 1)
     first, second = (small.sample(np.random.default_rng(3)).at(x).values for _ in range(2))
     np.testing.assert_array_equal(first, second)
@@ -241,12 +249,12 @@ def test_sampling_is_reproducible(problem, rng):
 
 def test_hard_values_and_other_terms(problem, rng):
     x = rng.normal(size=D + 1)
-    np.testing.assert_array_equal(problem.hard(x), problem.terms.hard(problem.model.scores(x)))
+    np.testing.assert_array_equal(problem.thresholded(x), terms_of(problem).thresholded(problem.rows.model.scores(x)))
     sharp = problem.sharpened(100.0).shifted(0.01)
     assert sharp.names == problem.names
     assert sharp.facts.smoothness > problem.facts.smoothness
-    gap = np.abs(sharp.at(x).values - problem.hard(x))[1:] - 0.01
-    assert gap.max() < np.abs(problem.at(x).values - problem.hard(x))[1:].max()
+    gap = np.abs(sharp.at(x).values - problem.thresholded(x))[1:] - 0.01
+    assert gap.max() < np.abs(problem.at(x).values - problem.thresholded(x))[1:].max()
 
 
 def test_solve_takes_it(problem):
@@ -267,20 +275,20 @@ def test_solve_takes_it(problem):
 )
 def test_wrong_input(options, message, rng):
     with pytest.raises(ValueError, match=message):
-        LearningProblem(LinearModel(features(rng)), fair_terms(rng), **options)
+        LearningProblem.of(LinearModel(features(rng)), fair_terms(rng), **options)
 
 
 def test_model_and_terms_must_be_over_the_same_rows(rng):
     with pytest.raises(ValueError, match="`terms` must be over the model's 3 rows, got 60"):
-        LearningProblem(LinearModel(np.ones((3, 2))), fair_terms(rng))
+        LearningProblem.of(LinearModel(np.ones((3, 2))), fair_terms(rng))
 
 
 def test_tensors(rng):
     torch = pytest.importorskip("torch")
     A, terms = features(rng), fair_terms(rng)
     x, w, v = rng.normal(size=D + 1), rng.normal(size=4), rng.normal(size=D + 1)
-    p = LearningProblem(LinearModel(A), terms, l2=0.1).at(x)
-    q = LearningProblem(LinearModel(torch.from_numpy(A)), terms, l2=0.1).at(torch.from_numpy(x))
+    p = LearningProblem.of(LinearModel(A), terms, l2=0.1).at(x)
+    q = LearningProblem.of(LinearModel(torch.from_numpy(A)), terms, l2=0.1).at(torch.from_numpy(x))
     np.testing.assert_allclose(q.values, p.values, rtol=1e-12)
     np.testing.assert_allclose(q.vjp(w).numpy(), p.vjp(w), rtol=1e-11)
     np.testing.assert_allclose(q.hvp(w, torch.from_numpy(v)).numpy(), p.hvp(w, v), rtol=1e-11)
@@ -294,13 +302,13 @@ def test_a_sharpened_problem_knows_nothing_of_the_old_curvature(rng):
     weights, x = np.array([1.0, 1.0]), np.full(4, 0.5)
 
     def make():
-        loss = Channel(Logistic(), np.full((n, 1), 1 / n), np.where(A[:, 0] > 0, 1, -1))
-        terms = RateTerms([loss, Channel(Sigmoid(), rates)], [[1, 0, 0], [0, 1, -1]])
-        return LearningProblem(LinearModel(A), terms)
+        loss = Rates(Logistic(), np.full((n, 1), 1 / n), np.where(A[:, 0] > 0, 1, -1))
+        terms = Terms([loss, Rates(Sigmoid(), rates)], Combination([[1, 0, 0], [0, 1, -1]]))
+        return LearningProblem.of(LinearModel(A), terms)
 
     used = make()
     plain = used.at(x).curvature(weights)
-    assert len(used.model.sketch.index) < n
+    assert len(used.rows.model.sketch().index) < n
     expected = make().sharpened(5.0).at(x).curvature(weights)
     np.testing.assert_array_equal(used.sharpened(5.0).at(x).curvature(weights), expected)
     assert not np.allclose(plain, expected)
@@ -309,7 +317,7 @@ def test_a_sharpened_problem_knows_nothing_of_the_old_curvature(rng):
 def test_a_tensor_may_be_the_start_where_the_features_are_arrays(rng):
     torch = pytest.importorskip("torch")
     A, terms = features(rng), fair_terms(rng)
-    problem = LearningProblem(LinearModel(A), terms, l2=0.1)
+    problem = LearningProblem.of(LinearModel(A), terms, l2=0.1)
     expected = solve(problem, "augmented_newton", np.zeros(D + 1), tol=1e-6)
     result = solve(problem, "augmented_newton", torch.zeros(D + 1, dtype=torch.float64), tol=1e-6)
     assert expected.success

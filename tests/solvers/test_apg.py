@@ -8,7 +8,7 @@ import pytest
 from equipoise.problem import Facts
 from equipoise.problems import FunctionProblem, QuadraticProblem
 from equipoise.problems.merit import MeritProblem, QuadraticPenalty
-from equipoise.run.solve import solve
+from equipoise import solve
 from equipoise.sets.box import Box
 from equipoise.sets.l1_ball import L1Ball
 from equipoise.sets.simplex import Simplex

@@ -10,7 +10,7 @@ from equipoise import sets
 from equipoise.certificate import certify
 from equipoise.problem import Facts
 from equipoise.problems import REFERENCES, FunctionProblem, QuadraticProblem
-from equipoise.run.solve import solve
+from equipoise import solve
 from equipoise.sets.set import Set
 from equipoise.solvers.exact_penalty import Add, ExactPenalty, Multiply
 from equipoise.solvers.face_newton import newton_points

@@ -7,7 +7,7 @@ import pytest
 
 from equipoise.problem import Facts
 from equipoise.problems import REFERENCES, QuadraticProblem
-from equipoise.run.solve import solve
+from equipoise import solve
 from equipoise.sets.box import Box
 from equipoise.sets.l1_ball import L1Ball
 from equipoise.solvers.estimates import Constants, constants, constraint_slope, curvature

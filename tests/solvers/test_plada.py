@@ -13,7 +13,7 @@ from equipoise.certificate import certify
 from equipoise.problem import Facts, Point, Problem
 from equipoise.problems import REFERENCES, FunctionProblem, QuadraticProblem
 from equipoise.problems.absolute import AbsoluteProblem
-from equipoise.run.solve import solve
+from equipoise import solve
 from equipoise.solvers.plada import PLADA
 from equipoise.solvers.reduced import StepSizeWarning
 from equipoise.solvers.solver import UnsuitableSolverError

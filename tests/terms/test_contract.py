@@ -60,7 +60,7 @@ def test_slope_and_curve_are_linear_in_the_weights(name, rng):
 def test_shapes_names_and_scores(name, rng):
     terms, s, _ = make(name, rng)
     values = terms.at(s).values
-    assert values.shape == terms.hard(s).shape == (terms.n_constraints + 1,)
+    assert values.shape == terms.thresholded(s).shape == (terms.n_constraints + 1,)
     assert values.dtype == np.float64
     assert len(terms.names) == terms.n_constraints
     np.testing.assert_array_equal(terms.at(Scores(s)).values, values)
@@ -83,14 +83,14 @@ def test_shift_moves_constraints_but_not_the_truth(name, rng):
     terms, s, weights = make(name, rng)
     m = terms.n_constraints
     shift = rng.normal(size=m)
-    moved = terms.with_(shift=shift)
+    moved = terms.shifted(shift)
     np.testing.assert_allclose(moved.at(s).values - terms.at(s).values, np.r_[0, shift], atol=1e-14)
-    np.testing.assert_array_equal(moved.hard(s), terms.hard(s))
+    np.testing.assert_array_equal(moved.thresholded(s), terms.thresholded(s))
     np.testing.assert_array_equal(moved.at(s).slope(weights), terms.at(s).slope(weights))
-    replaced = moved.with_(shift=0.25).at(s).values - terms.at(s).values
+    replaced = moved.shifted(0.25).at(s).values - terms.at(s).values
     np.testing.assert_allclose(replaced, np.r_[0, np.full(m, 0.25)], atol=1e-14)
     with pytest.raises(ValueError, match=r"`shift` must have shape"):
-        terms.with_(shift=np.zeros(m + 1))
+        terms.shifted(np.zeros(m + 1))
 
 
 @every

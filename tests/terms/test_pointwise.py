@@ -14,7 +14,7 @@ from equipoise.terms import (
     Squared,
     TruncatedLogistic,
 )
-from equipoise.terms.losses import loss_of
+from equipoise.terms import loss_of
 
 SMOOTH = [
     Logistic(),
@@ -105,16 +105,16 @@ def test_large_alpha_gives_the_logistic_loss(rng):
     np.testing.assert_allclose(TruncatedLogistic(1e9).value(z), Logistic().value(z), rtol=1e-7)
 
 
-def test_hard_versions():
+def test_what_functions_stand_for():
     z = Scores(np.array([-2.0, 0.0, 3.0]))
-    np.testing.assert_array_equal(Sigmoid(4.0).hard(z), [0, 0, 1])
-    np.testing.assert_array_equal(PairLoss().hard(z), [1, 1, 0])
-    np.testing.assert_array_equal(Logistic().hard(z), Logistic().value(z))
+    np.testing.assert_array_equal(Sigmoid(4.0).thresholded(z), [0, 0, 1])
+    np.testing.assert_array_equal(PairLoss().thresholded(z), [1, 1, 0])
+    np.testing.assert_array_equal(Logistic().thresholded(z), Logistic().value(z))
 
 
-def test_sharper_sigmoids_approach_the_hard_one(rng):
+def test_sharper_sigmoids_approach_the_step(rng):
     z = Scores(rng.normal(size=50))
-    gaps = [np.abs(Sigmoid(k).value(z) - Sigmoid().hard(z)).max() for k in (1.0, 10.0, 1e4)]
+    gaps = [np.abs(Sigmoid(k).value(z) - Sigmoid().thresholded(z)).max() for k in (1.0, 10.0, 1e4)]
     assert gaps[0] > gaps[1] > gaps[2]
     assert Sigmoid().sharpened(7.0) == Sigmoid(7.0)
     assert Logistic().sharpened(7.0) == Logistic()
@@ -123,7 +123,7 @@ def test_sharper_sigmoids_approach_the_hard_one(rng):
 @every
 def test_float32_is_kept(function, rng):
     z = Scores(rng.normal(size=9).astype(np.float32))
-    for array in (function.value(z), function.slope(z), function.curvature(z), function.hard(z)):
+    for array in (function.value(z), function.slope(z), function.curvature(z), function.thresholded(z)):
         assert array.dtype == np.float32
 
 

@@ -5,13 +5,15 @@ import pytest
 from scipy import sparse
 
 from equipoise.terms import (
-    Channel,
+    Combination,
     Hinge,
     Logistic,
-    RateTerms,
+    Rates,
     RowWeights,
+    Scores,
     Sigmoid,
     Squared,
+    Terms,
 )
 
 from .examples import N, rate_terms
@@ -19,7 +21,7 @@ from .examples import N, rate_terms
 
 def test_values_and_rates_agree_with_plain_sums(rng):
     terms, s = rate_terms(squares=True), rng.normal(size=N)
-    loss, sigmoid = terms.channels
+    loss, sigmoid = terms.sums.parts
     soft, hard = [], []
     for channel, function, truth in (
         (loss, lambda z: np.log1p(np.exp(-z)), None),
@@ -30,30 +32,30 @@ def test_values_and_rates_agree_with_plain_sums(rng):
             z = s if channel.sign is None else channel.sign * s
             soft.append(sum(w * function(t) for w, t in zip(column, z)))
             hard.append(sum(w * (truth or function)(t) for w, t in zip(column, z)))
-    np.testing.assert_allclose(terms.rates(s), soft, rtol=1e-12)
-    np.testing.assert_allclose(terms.rates(s, hard=True), hard, rtol=1e-12)
-    Q, q = terms.squares
-    for rates, values in ((soft, terms.at(s).values), (hard, terms.hard(s))):
-        expected = terms.coefficients @ rates + terms.offsets
-        expected[0] += 0.5 * ((Q @ rates + q) ** 2).sum()
+    np.testing.assert_allclose(terms.sums.values(s), soft, rtol=1e-12)
+    np.testing.assert_allclose(terms.sums.thresholded(Scores(s)), hard, rtol=1e-12)
+    gaps = terms.combination.bent[0][1]
+    for rates, values in ((soft, terms.at(s).values), (hard, terms.thresholded(s))):
+        expected = terms.combination.coefficients @ rates + terms.combination.offsets
+        expected[0] += 0.5 * ((gaps.Q @ rates + gaps.q) ** 2).sum()
         np.testing.assert_allclose(values, expected, rtol=1e-12)
 
 
 def test_sharpness_changes_sigmoids_only(rng):
     terms, s = rate_terms(), rng.normal(size=N)
-    sharp = terms.with_(sharpness=50.0)
-    assert sharp.channels[1].function == Sigmoid(50.0)
-    assert sharp.channels[0].function == Logistic()
-    assert sharp.channels[1].weights is terms.channels[1].weights
-    exact = terms.hard(s)
+    sharp = terms.sharpened(50.0)
+    assert sharp.sums.parts[1].function == Sigmoid(50.0)
+    assert sharp.sums.parts[0].function == Logistic()
+    assert sharp.sums.parts[1].weights is terms.sums.parts[1].weights
+    exact = terms.thresholded(s)
     assert np.abs(sharp.at(s).values - exact).max() < np.abs(terms.at(s).values - exact).max()
-    with pytest.raises(ValueError, match="`sharpness` must be positive"):
-        terms.with_(sharpness=0)
+    with pytest.raises(ValueError, match="`k` must be positive"):
+        terms.sharpened(0)
 
 
 def test_a_kink_gives_no_curve(rng):
     weights = np.full((5, 1), 0.2)
-    terms = RateTerms([Channel(Hinge(), weights, np.ones(5))], [[1.0]])
+    terms = Terms(Rates(Hinge(), weights, np.ones(5)), Combination([[1.0]]))
     assert not terms.smooth
     assert terms.at(rng.normal(size=5)).curve is None
 
@@ -79,14 +81,14 @@ def test_numpy_scores_never_make_the_weights_dense(monkeypatch, rng):
         monkeypatch.setattr(kind, "toarray", refuse)
         monkeypatch.setattr(kind, "todense", refuse)
     point = terms.at(s)
-    point.slope(w), point.curve(w, s), terms.hard(s), terms.bounds(np.ones(N))
+    point.slope(w), point.curve(w, s), terms.thresholded(s), terms.bounds(np.ones(N))
     terms.rows(np.arange(5), 8.0).at(s[:5]).slope(w)
 
 
 @pytest.mark.parametrize("function", [Sigmoid(2.0), Logistic(), Squared()], ids=repr)
 def test_constants_of_one_rate(function, rng):
     """Exact where one row carries all the weight."""
-    terms = RateTerms([Channel(function, [[1.0]], np.ones(1))], [[1.0], [-1.0]])
+    terms = Terms(Rates(function, [[1.0]], np.ones(1)), Combination([[1.0], [-1.0]]))
     bounds = terms.bounds(np.array([3.0]))
     least, largest = function.curvatures
     if function.lipschitz is None:
@@ -99,10 +101,10 @@ def test_constants_of_one_rate(function, rng):
 
 def test_lower_bounds_of_the_objective(rng):
     mean, sign = np.full((4, 1), 0.25), np.ones(4)
-    loss, share = Channel(Logistic(), mean, sign), Channel(Sigmoid(), mean * [[1], [1], [-1], [1]])
+    loss, share = Rates(Logistic(), mean, sign), Rates(Sigmoid(), mean * [[1], [1], [-1], [1]])
 
     def lower(*row, offset=0.0):
-        return RateTerms([loss, share], [row], [offset]).bounds(np.ones(4)).lower
+        return Terms([loss, share], Combination([row], [offset])).bounds(np.ones(4)).lower
 
     assert lower(1, 0) == 0.0
     assert lower(2, 0, offset=-1.5) == -1.5
@@ -117,33 +119,27 @@ def test_lower_bounds_of_the_objective(rng):
 
 
 def test_unused_rates_do_not_spoil_the_constants():
-    channels = [Channel(Sigmoid(), [[1.0]]), Channel(Hinge(), [[1.0]])]
-    assert RateTerms(channels, [[1.0, 0.0]]).bounds(np.ones(1)).smoothness is not None
-    assert RateTerms(channels, [[1.0, 1.0]]).bounds(np.ones(1)).smoothness is None
+    sums = [Rates(Sigmoid(), [[1.0]]), Rates(Hinge(), [[1.0]])]
+    assert Terms(sums, Combination([[1.0, 0.0]])).bounds(np.ones(1)).smoothness is not None
+    assert Terms(sums, Combination([[1.0, 1.0]])).bounds(np.ones(1)).smoothness is None
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: RateTerms([], [[1.0]]), "`channels` must be over the same rows"),
+        (lambda: Terms([], Combination([[1.0]])), "`sums` must not be empty"),
         (
-            lambda: RateTerms([Channel(Sigmoid(), np.ones((2, 1)))], [[1.0, 2.0]]),
-            "`coefficients` must have 1 columns",
+            lambda: Terms(Rates(Sigmoid(), np.ones((2, 1))), Combination([[1.0, 2.0]])),
+            "`combination` must be of 1 sums, got 2",
         ),
-        (
-            lambda: RateTerms([Channel(Sigmoid(), np.ones((2, 1)))], [[1.0]], [1, 2]),
-            r"`offsets` must have shape \(1,\)",
-        ),
-        (
-            lambda: RateTerms([Channel(Sigmoid(), np.ones((2, 1)))], [[1.0]], names=["a"]),
-            "`names` must have 0 entries",
-        ),
-        (lambda: Channel(Sigmoid(), np.ones((2, 1)), [1, 0]), "`sign` must hold only 1 and -1"),
-        (lambda: Channel(Sigmoid(), np.ones((2, 1)), [1]), r"`sign` must have shape \(2,\)"),
+        (lambda: Combination([[1.0]], [1, 2]), r"`offsets` must have shape \(1,\)"),
+        (lambda: Combination([[1.0]], names=["a"]), "`names` must have 0 entries"),
+        (lambda: Rates(Sigmoid(), np.ones((2, 1)), [1, 0]), "`sign` must hold only 1 and -1"),
+        (lambda: Rates(Sigmoid(), np.ones((2, 1)), [1]), r"`sign` must have shape \(2,\)"),
         (lambda: RowWeights([[np.nan]]), "RowWeights: `matrix` must be finite"),
         (
             lambda: rate_terms().at(np.zeros(3)),
-            r"RateTerms: `scores` must have shape \(40,\), got \(3,\)",
+            r"Rates: `scores` must have shape \(40,\), got \(3,\)",
         ),
     ],
 )

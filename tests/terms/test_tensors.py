@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("name", [n for n in EXAMPLES if n not in ("callable", "stacked")])
+@pytest.mark.parametrize("name", [n for n in EXAMPLES if n not in ("callable", "joined")])
 def test_tensors_give_the_answers_of_arrays(name, dtype, rng):
     terms, shape = EXAMPLES[name][0](), EXAMPLES[name][1]
     s, d = rng.normal(size=(2, *shape)).astype(dtype)
@@ -19,7 +19,7 @@ def test_tensors_give_the_answers_of_arrays(name, dtype, rng):
     tol = {"rtol": 1e-11, "atol": 1e-13} if dtype == "float64" else {"rtol": 1e-4, "atol": 1e-5}
     assert isinstance(tensor.values, np.ndarray)
     np.testing.assert_allclose(tensor.values, point.values, **tol)
-    np.testing.assert_allclose(terms.hard(ts), terms.hard(s), **tol)
+    np.testing.assert_allclose(terms.thresholded(ts), terms.thresholded(s), **tol)
     for image, expected in (
         (tensor.slope(weights), point.slope(weights)),
         (tensor.curve(weights, td), point.curve(weights, d)),

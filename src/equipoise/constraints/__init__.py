@@ -7,26 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from equipoise.constraints.bind import Binding, bind
-from equipoise.constraints.bounds import (
+from equipoise.constraints._bind import Binding, bind, bind_table
+from equipoise.constraints._bounds import (
     bounded_group_loss,
     churn,
     coverage,
     error_rate,
+    f_score,
     false_negative_rate,
     false_positive_rate,
     group_loss,
     precision,
     recall,
 )
-from equipoise.constraints.comparison import Comparison
-from equipoise.constraints.constraint import Constraint, Row
-from equipoise.constraints.custom import Custom, custom
-from equipoise.constraints.expression import Expression, rate
-from equipoise.constraints.groups import GroupColumn, Groups
-from equipoise.constraints.objective import Unfairness, unfairness
-from equipoise.constraints.papers import loss_budget, minority_coverage, parity_pair
-from equipoise.constraints.parity import (
+from equipoise.constraints._comparison import Comparison
+from equipoise.constraints._constraint import Constraint, Inequality
+from equipoise.constraints._custom import Custom, custom
+from equipoise.constraints._expression import Expression, Quotient, rate
+from equipoise.constraints._objective import Unfairness, unfairness
+from equipoise.constraints._from_papers import loss_budget, minority_coverage, parity_pair
+from equipoise.constraints._parity import (
     Parity,
     demographic_parity,
     equal_opportunity,
@@ -34,8 +34,8 @@ from equipoise.constraints.parity import (
     false_negative_parity,
     false_positive_parity,
 )
-from equipoise.constraints.rate import KINDS, Each
-from equipoise.constraints.rate_table import RateInfo
+from equipoise.constraints._rate import KINDS, Each
+from equipoise.constraints._rate_table import RateInfo
 
 CONSTRAINTS: dict[str, Callable[..., Constraint]] = {
     function.__name__: function
@@ -50,6 +50,7 @@ CONSTRAINTS: dict[str, Callable[..., Constraint]] = {
         coverage,
         recall,
         precision,
+        f_score,
         false_positive_rate,
         false_negative_rate,
         error_rate,
@@ -68,16 +69,16 @@ __all__ = [
     *CONSTRAINTS,
     "unfairness",
     "bind",
+    "bind_table",
     "Binding",
-    "Row",
+    "Inequality",
     "RateInfo",
-    "Groups",
-    "GroupColumn",
     "Constraint",
     "Comparison",
     "Parity",
     "Custom",
     "Expression",
+    "Quotient",
     "Unfairness",
     "KINDS",
     "CONSTRAINTS",

@@ -1,8 +1,22 @@
 """Models: what maps parameters to scores, and pulls a score-gradient back."""
 
-from equipoise.models.features import Features
-from equipoise.models.linear import LinearModel
-from equipoise.models.model import Model
-from equipoise.models.multi_class import MultiClassLinearModel
+from equipoise.models._features import Features, canonical
+from equipoise.models._linear import LinearModel, linear_scores
+from equipoise.models._model import Model, ModelPoint
+from equipoise.models._multi_class import MultiClassLinearModel, linear_model
+from equipoise.models._sketch import Sketch, SketchPlan
+from equipoise.models._units import LinearUnits
 
-__all__ = ["Model", "LinearModel", "MultiClassLinearModel", "Features"]
+__all__ = [
+    "Model",
+    "ModelPoint",
+    "LinearModel",
+    "MultiClassLinearModel",
+    "LinearUnits",
+    "linear_model",
+    "linear_scores",
+    "Features",
+    "canonical",
+    "Sketch",
+    "SketchPlan",
+]

@@ -4,7 +4,7 @@ from equipoise.problems.absolute import AbsoluteProblem
 from equipoise.problems.autodiff import JaxProblem, TorchProblem
 from equipoise.problems.checking import ProblemCheck, check_problem
 from equipoise.problems.function import FunctionProblem
-from equipoise.problems.learning import LearningProblem
+from equipoise.problems._learning import LearningProblem
 from equipoise.problems.merit import (
     AugmentedLagrangian,
     Lagrangian,

@@ -105,14 +105,17 @@ class AugmentedNewton(Solver[State]):
         if not _check.positive("AugmentedNewton", "growth", self.growth) > 1:
             _check.fail("AugmentedNewton", "growth", "must exceed 1", self.growth)
 
+    def warm_started(self, result):
+        return replace(self, multipliers=result.multipliers, learned=getattr(result.state, "learned", None))
+
     def init(self, problem: Problem, x0: Array) -> State:
         """Return the state before the first step."""
         lam = np.zeros(problem.n_constraints)
-        if self.multipliers is not None:
+        if self.multipliers is not None and len(self.multipliers) == lam.size:
             lam = _check.vector("AugmentedNewton", "multipliers", self.multipliers, lam.size)
         pair = pair_at(problem, problem.at(x0), lam)
         g = norm(problem.domain.tangent(x0, -pair.gradient))
-        known = self.multipliers is not None
+        known = self.multipliers is not None and len(self.multipliers) == lam.size
         b = self.penalty or (30.0 if known else _first_penalty(problem, problem.at(x0), g))
         accuracy = 0.1 * max(g, 1e-3)
         return State(pair, lam, b, accuracy, enough=not known, learned=self.learned)

@@ -70,6 +70,10 @@ class Solver(ABC, Generic[State]):
     def output(self, state: State) -> tuple[Array, np.ndarray | None]:
         """Return what the theory returns: a point, and multipliers where the method has them."""
 
+    def warm_started(self, result: object) -> Solver:
+        """Temporary."""
+        return self
+
     def verdict(self, state: State) -> Status | None:
         """Return a status once the method's own rule says to stop."""
         return None

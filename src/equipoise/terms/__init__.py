@@ -1,18 +1,25 @@
-"""Functions of model scores: pointwise losses, rates over subgroups, and what is made of them."""
+"""Functions of model scores: sums over rows, and what objective and constraints make of them."""
 
-from equipoise.terms.callable import CallableTerms
-from equipoise.terms.channel import Channel
-from equipoise.terms.class_loss import ClassLossTerms
-from equipoise.terms.losses import LOSSES, Hinge, Logistic, Squared, TruncatedLogistic
-from equipoise.terms.pattern import Identity, flip_effects, pattern_terms
-from equipoise.terms.pointwise import Kink, Pointwise
-from equipoise.terms.rates import RateTerms
-from equipoise.terms.row_weights import RowWeights
-from equipoise.terms.scores import Scores
-from equipoise.terms.sigmoid import PairLoss, Sigmoid
-from equipoise.terms.smoothed_hinge import SmoothedHinge
-from equipoise.terms.stacked import StackedTerms
-from equipoise.terms.terms import Terms, TermsBounds, TermsPoint
+from equipoise.terms._class_losses import (
+    ClassLosses,
+    class_loss_combination,
+    class_loss_terms,
+)
+from equipoise.terms._combination import Combination, CombinationPoint, FunctionBounds
+from equipoise.terms._fixed_predictions import Identity, fixed_predictions
+from equipoise.terms._function_of_scores import FunctionOfScores
+from equipoise.terms._functionals import Functional, Ratio, SquaredGaps
+from equipoise.terms._joined_sums import JoinedSums
+from equipoise.terms._kinks import RowKinks
+from equipoise.terms._losses import LOSSES, Hinge, Logistic, Squared, TruncatedLogistic, loss_of
+from equipoise.terms._pointwise import Kink, Pointwise
+from equipoise.terms._rates import Rates
+from equipoise.terms._score_sum import ScoreSum, ScoreSumPoint, SumBounds
+from equipoise.terms._row_weights import RowWeights
+from equipoise.terms._scores import Scores
+from equipoise.terms._sigmoid import PairLoss, Sigmoid
+from equipoise.terms._smoothed_hinge import SmoothedHinge
+from equipoise.terms._terms import Terms, TermsPoint
 
 __all__ = [
     "Scores",
@@ -27,15 +34,25 @@ __all__ = [
     "PairLoss",
     "Identity",
     "LOSSES",
+    "loss_of",
+    "ScoreSum",
+    "ScoreSumPoint",
+    "SumBounds",
+    "RowKinks",
+    "Rates",
+    "RowWeights",
+    "ClassLosses",
+    "FunctionOfScores",
+    "JoinedSums",
+    "Functional",
+    "SquaredGaps",
+    "Ratio",
+    "Combination",
+    "CombinationPoint",
+    "FunctionBounds",
     "Terms",
     "TermsPoint",
-    "TermsBounds",
-    "RateTerms",
-    "pattern_terms",
-    "flip_effects",
-    "Channel",
-    "RowWeights",
-    "ClassLossTerms",
-    "CallableTerms",
-    "StackedTerms",
+    "class_loss_terms",
+    "class_loss_combination",
+    "fixed_predictions",
 ]

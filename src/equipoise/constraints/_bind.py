@@ -1,0 +1,283 @@
+"""Binding: constraints as data meet the training rows, and become functions of sums over them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from equipoise import _check
+from equipoise.constraints._constraint import Constraint, Inequality
+from equipoise.constraints._custom import Custom
+from equipoise.constraints._expression import Expression, Quotient
+from equipoise.constraints._objective import Unfairness
+from equipoise.constraints._rate import Rate
+from equipoise.constraints._rate_table import Line, RateInfo, RateTable
+from equipoise.constraints._sample import Sample
+from equipoise.rows import FunctionSpec, Groups, MemoryTable, SumSpec, Table
+from equipoise.terms import (
+    Combination,
+    Functional,
+    Pointwise,
+    Ratio,
+    Sigmoid,
+    SquaredGaps,
+    Terms,
+    loss_of,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Binding:
+    """Constraints bound to training rows.
+
+    Attributes
+    ----------
+    inequalities : tuple of Inequality
+        What each constraint function is and where it comes from, in the order of the functions.
+    specs : tuple of SumSpec
+        The sums over rows that the functions are made of.
+    combination : Combination
+        Objective and constraints as functions of these sums.
+    rates : tuple of RateInfo
+        What the first sums are.
+    table : Table
+        The rows.
+    skipped : tuple of str
+        Small intersections left without constraint.
+    """
+
+    inequalities: tuple[Inequality, ...]
+    specs: tuple[SumSpec, ...]
+    combination: Combination
+    rates: tuple[RateInfo, ...]
+    table: Table
+    skipped: tuple[str, ...] = ()
+    _denominators: tuple[sparse.csr_array, np.ndarray] | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the constraint functions."""
+        return self.combination.names
+
+    @property
+    def groups(self) -> Groups | None:
+        """The sensitive columns."""
+        return self.table.groups
+
+    @property
+    def terms(self) -> Terms:
+        """Objective and constraints as functions of the scores, for rows in memory."""
+        if not isinstance(self.table, MemoryTable):
+            raise TypeError("Binding.terms: the rows must be in memory.")
+        return Terms(self.table.score_sums(self.specs), self.combination)
+
+    def measured(self, values: np.ndarray, sums: np.ndarray) -> np.ndarray:
+        """Return the left-hand sides (m,) in the user's terms.
+
+        Parameters
+        ----------
+        values : array of shape (m,)
+            Of the constraint functions.
+        sums : array of shape (R,)
+            From which they come; ratios need their denominators.
+        """
+        scales = np.ones(len(self.inequalities))
+        if self._denominators is not None:
+            C, c = self._denominators
+            scales = C @ sums[: C.shape[1]] + c
+        rows = zip(self.inequalities, values, scales)
+        return np.array([row.measured(float(v), float(s)) for row, v, s in rows])
+
+
+def bind(
+    constraints: Constraint | Iterable[Constraint],
+    y: Any,
+    sensitive_features: Any = None,
+    sample_weight: Any = None,
+    *,
+    objective_weight: Any = None,
+    classes: Any = None,
+    **options: Any,
+) -> Binding:
+    """Bind constraints to labels, groups and weights in memory.
+
+    Parameters
+    ----------
+    constraints : Constraint or sequence of them
+    y : array of shape (n,)
+        Labels of two classes.
+    sensitive_features : array, Series, DataFrame or dict of columns, optional
+        The groups; one column or several.
+    sample_weight : array of shape (n,), optional
+        Rows of weight 0 count for no rate.
+    objective_weight : array of shape (n,), optional
+        Weights of the objective and of `loss_budget`, if others than of the constraints: class
+        weights, or a constraint on other rows than the loss.
+    classes : pair of labels, optional
+        The negative and the positive class, if `y` may lack one or is not to be sorted.
+    **options
+        As in `bind_table`.
+
+    Returns
+    -------
+    Binding
+    """
+    if classes is not None and len(classes) != 2:
+        found = tuple(np.unique(np.asarray(y)).tolist())
+        _check.fail("bind", "classes", f"must be the two classes of `y`, {found}", classes)
+    table = MemoryTable(
+        y,
+        None,
+        sensitive_features,
+        weight=sample_weight,
+        objective_weight=objective_weight,
+        classes=classes,
+        owner="bind",
+    )
+    return bind_table(constraints, table, **options)
+
+
+def bind_table(
+    constraints: Constraint | Iterable[Constraint],
+    table: Table,
+    *,
+    loss: Pointwise | str = "logistic",
+    objective: Expression | Quotient | Unfairness | None = None,
+    sharpness: float = 1.0,
+    best_loss: float | None = None,
+    min_cell: int = 10,
+    small_cells: str = "raise",
+    owner: str = "bind",
+) -> Binding:
+    """Bind constraints to the rows of a table.
+
+    Parameters
+    ----------
+    constraints : Constraint or sequence of them
+    table : Table
+    loss : Pointwise or str
+        The loss that is minimised, and that rates of kind ``"loss"`` mean by default.
+    objective : expression of rates, ratio of them or unfairness(), optional
+        What to minimise instead of the mean loss.
+    sharpness : float
+        Rates of predictions are smoothed by ``sigmoid(sharpness * score)``.
+    best_loss : float, optional
+        For `loss_budget`.
+    min_cell : int
+        Intersections of sensitive columns with fewer rows are small.
+    small_cells : {"raise", "skip"}
+        Whether small intersections are an error, or are left unconstrained and listed in
+        ``skipped``.
+    owner : str
+        Whom messages about these arguments name.
+    """
+    listed = _listed(owner, constraints)
+    limits = {"best_loss": best_loss, "min_cell": min_cell, "small_cells": small_cells}
+    sample = Sample(table, owner=owner, **limits)  # type: ignore[arg-type]
+    expanded = [row for constraint in listed for row in constraint.expand(sample)]
+    rated = [row for row in expanded if row.function is None]
+    calls = [row for row in expanded if row.function is not None]
+    inequalities = _unique(rated + calls)  # callables last, as their sums come last
+    rates = RateTable(sample, loss_of(owner, loss), Sigmoid(sharpness))
+    first, more = _objective(owner, objective, sample, rates)
+    lines = [first, *(_function(row, rates) for row in rated)]
+    below = [rates.line(row.kind, _below(row)) for row in rated]
+    coefficients, offsets = rates.matrix(lines)
+    functions = [_function_spec(row) for row in inequalities[len(rated) :]]
+    if functions:
+        own = sparse.eye_array(len(functions))
+        coefficients = sparse.block_diag((coefficients, own), format="csr")
+        offsets = np.r_[offsets, np.zeros(len(functions))]
+    combination = Combination(
+        coefficients, offsets, names=[row.name for row in inequalities], bent=more(rates)
+    )
+    ratios = any(row.denominator is not None for row in rated)
+    return Binding(
+        tuple(inequalities),
+        (rates.spec(), *functions),
+        combination,
+        rates.infos,
+        table,
+        sample.skipped,
+        rates.matrix(below + [({}, 1.0)] * len(calls)) if ratios else None,
+    )
+
+
+def _listed(owner: str, constraints: Any) -> list[Constraint]:
+    if isinstance(constraints, Constraint):
+        return [constraints]
+    rule = "must be rules such as demographic_parity(0.02) or rate('positive') <= 0.3"
+    if isinstance(constraints, Expression | Quotient):
+        rule = f"must be compared with a bound, as in `{constraints} <= 0.1`"
+    if isinstance(constraints, str | Expression | Quotient) or not isinstance(
+        constraints, Iterable
+    ):
+        _check.fail(owner, "constraints", rule, constraints)
+    listed = list(constraints)
+    for constraint in listed:
+        if not isinstance(constraint, Constraint):
+            _check.fail(owner, "constraints", rule, constraint)
+    return listed
+
+
+def _objective(owner: str, objective: Any, sample: Sample, rates: RateTable) -> tuple[Line, Any]:
+    """Return the linear part of the objective, and a function for what it adds that bends."""
+    nothing: Line = ({}, 0.0)
+
+    def none(rates: RateTable) -> list[tuple[int, Functional]]:
+        return []
+
+    if objective is None:
+        return rates.line("objective", Expression(((1.0, Rate("loss", over="objective")),))), none
+    if isinstance(objective, Expression):
+        return rates.line("objective", objective), none
+    if isinstance(objective, Quotient):
+        parts = [
+            rates.line("objective", part) for part in (objective.numerator, objective.denominator)
+        ]
+
+        def ratio(rates: RateTable) -> list[tuple[int, Functional]]:
+            C, c = rates.matrix(parts)
+            above, below = C.toarray()
+            return [(0, Ratio((above, c[0]), (below, c[1])))]
+
+        return nothing, ratio
+    if isinstance(objective, Unfairness):
+        gaps = [rates.line("unfairness", gap) for gap in objective.gaps(sample)]
+        return nothing, lambda rates: [(0, SquaredGaps(*rates.matrix(gaps)))]
+    rule = "must be a combination of rates or unfairness()"
+    _check.fail(owner, "objective", rule, objective)
+
+
+def _function(row: Inequality, rates: RateTable) -> Line:
+    """Return the function of an inequality: at most 0 where it holds."""
+    assert row.expression is not None
+    left = row.expression - row.bound * _below(row)
+    coefficients, constant = rates.line(row.kind, left)
+    sign = row.factor if row.sense == "<=" else -row.factor
+    return {entry: sign * c for entry, c in coefficients.items()}, sign * constant
+
+
+def _below(row: Inequality) -> Expression:
+    """Return what an expression is divided by: 1, unless it is part of a ratio."""
+    return Expression((), 1.0) if row.denominator is None else row.denominator
+
+
+def _function_spec(row: Inequality) -> FunctionSpec:
+    assert row.function is not None
+    smooth = isinstance(row.source, Custom) and row.source.smooth
+    return FunctionSpec(row.function, row.name, smooth)
+
+
+def _unique(rows: list[Inequality]) -> list[Inequality]:
+    """Number the inequalities that would have the same name."""
+    seen: dict[str, int] = {}
+    named = []
+    for row in rows:
+        seen[row.name] = count = seen.get(row.name, 0) + 1
+        named.append(row if count == 1 else replace(row, name=f"{row.name} ({count})"))
+    return named

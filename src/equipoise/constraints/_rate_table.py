@@ -1,0 +1,182 @@
+"""Rate table: the different rates that constraints are made of, each counted once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from equipoise import _check
+from equipoise.constraints._expression import Expression
+from equipoise.constraints._rate import KINDS, Rate
+from equipoise.constraints._sample import Sample
+from equipoise.rows import RateEntry, RateSpec, Subgroup, Tally
+from equipoise.terms import Pointwise, Sigmoid
+
+Line = tuple[dict[int, float], float]  # coefficients of rates, and a constant
+
+
+@dataclass(frozen=True)
+class RateInfo:
+    """A rate that constraint functions are made of.
+
+    Attributes
+    ----------
+    base : {"positive", "error", "churn", "loss"}
+        What is averaged.
+    group : str or None
+        None for everyone.
+    label : label or None
+        The class it is over; None for both.
+    rows : int
+        The rows it is over.
+    effective_rows : float
+        ``(sum w)^2 / sum w^2``: the rows that equal weights would need for the same spread.
+    offset : float
+        Added to the sum over rows to give the rate; 0 except for ``"error"`` and ``"churn"``, whose
+        sums count ``(1 - 2 y) * prediction``.
+    """
+
+    base: str
+    group: str | None
+    label: Any
+    rows: int
+    effective_rows: float
+    offset: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """The rate in words."""
+        conditions = [] if self.group is None else [self.group]
+        conditions += [] if self.label is None else [f"label {self.label}"]
+        return self.base + (f" [{', '.join(conditions)}]" if conditions else "")
+
+
+class RateTable:
+    """Collects rates; says what is to be summed, and each expression's coefficients on the sums."""
+
+    def __init__(self, sample: Sample, loss: Pointwise, sigmoid: Sigmoid) -> None:
+        self._sample, self._loss, self._sigmoid = sample, loss, sigmoid
+        self._entries: list[RateEntry] = []
+        self._infos: list[RateInfo] = []
+        self._index: dict[RateEntry, int] = {}
+        self._known: dict[Rate, tuple[int, float, float]] = {}
+        self._tallies: dict[RateEntry, Tally] = {}
+
+    def line(self, owner: str, expression: Expression) -> Line:
+        """Return an expression as coefficients of rates and a constant."""
+        coefficients: dict[int, float] = {}
+        constant = expression.constant
+        for coefficient, part in expression.parts:
+            entry, scale, offset = self._resolved(owner, part)
+            coefficients[entry] = coefficients.get(entry, 0.0) + coefficient * scale
+            constant += coefficient * offset
+        return coefficients, constant
+
+    def _resolved(self, owner: str, rate: Rate) -> tuple[int, float, float]:
+        """Return ``(entry, scale, offset)`` with ``rate = scale * entry + offset``."""
+        if rate not in self._known:
+            kind, sample = KINDS[rate.kind], self._sample
+            cell = None if rate.group is None else sample.cell(owner, rate.group)
+            subgroup = Subgroup(cell, sample.positives(owner, rate), rate.over)
+            function = (rate.loss or self._loss) if kind.base == "loss" else self._sigmoid
+            entry = RateEntry(kind.base, function, subgroup, rate.reference)
+            own, whole = self._checked(owner, rate, entry)
+            totals = {None: own, "group": whole, "all": self._sample.table.total(rate.over)}
+            share, place = own / totals[rate.per], self._place(owner, rate, entry)
+            offset = self._infos[place].offset
+            scale, offset = (-1.0, 1.0 - offset) if kind.complement else (1.0, offset)
+            self._known[rate] = place, share * scale, share * offset
+        return self._known[rate]
+
+    def _checked(self, owner: str, rate: Rate, entry: RateEntry) -> tuple[float, float]:
+        """Return the weight of a rate's rows, and of its group; raise where these are fewer than two."""
+        subgroup, where = entry.subgroup, "the sample"
+        whole = self._tally(replace(entry, subgroup=replace(subgroup, positives=None)))
+        if subgroup.cell is not None:
+            where = f"group {self._sample.label(owner, rate.group)!r}"
+            if whole.rows < 2:
+                reason = (
+                    f"{where} has {_counted(whole.rows)} of positive weight; a rate needs at least "
+                    "2. Merge it with another group, or leave its rows out."
+                )
+                raise _check.InputError(owner, reason)
+        own = self._tally(entry)
+        if subgroup.positives is not None and own.rows < 2:
+            label = self._sample.classes[int(subgroup.positives)]
+            reason = (
+                f"{where} has {_counted(own.rows)} with the label {label!r}, so its "
+                f"{str(rate.kind).replace('_', ' ')} rate is not defined. Merge it with another "
+                "group, or leave it out of the constraint."
+            )
+            raise _check.InputError(owner, reason)
+        return own.weight, whole.weight
+
+    def _tally(self, entry: RateEntry) -> Tally:
+        if entry not in self._tallies:
+            self._tallies[entry] = self._sample.table.tallies([entry])[0]
+        return self._tallies[entry]
+
+    def _place(self, owner: str, rate: Rate, entry: RateEntry) -> int:
+        """Return the place of an entry, which is new or known already."""
+        if entry not in self._index:
+            tally, subgroup = self._tally(entry), entry.subgroup
+            label = None
+            if subgroup.positives is not None:
+                label = self._sample.classes[int(subgroup.positives)]
+            self._index[entry] = len(self._entries)
+            self._entries.append(replace(entry, total=tally.weight))
+            self._infos.append(
+                RateInfo(
+                    entry.base,
+                    None if subgroup.cell is None else self._sample.label(owner, rate.group),
+                    label,
+                    tally.rows,
+                    tally.weight**2 / tally.squares,
+                    tally.true / tally.weight,
+                )
+            )
+        return self._index[entry]
+
+    def spec(self) -> RateSpec:
+        """Return what is to be summed: the rates, by pointwise function."""
+        grouped = self._by_function()
+        return RateSpec(
+            tuple((f, tuple(self._entries[i] for i in places)) for f, places in grouped.items())
+        )
+
+    @property
+    def infos(self) -> tuple[RateInfo, ...]:
+        """What the rates are, in the order of the sums."""
+        return tuple(self._infos[place] for place in self._order)
+
+    def matrix(self, lines: list[Line]) -> tuple[sparse.csr_array, np.ndarray]:
+        """Return the coefficients of all lines, in the order of the sums, and the constants."""
+        order = self._order
+        column = {place: number for number, place in enumerate(order)}
+        triplets = [
+            (row, column[place], value)
+            for row, (coefficients, _) in enumerate(lines)
+            for place, value in coefficients.items()
+        ]
+        rows, columns, values = zip(*triplets) if triplets else ((), (), ())
+        shape = (len(lines), len(order))
+        matrix = sparse.csr_array((np.array(values, float), (rows, columns)), shape=shape)
+        return matrix, np.array([constant for _, constant in lines])
+
+    @property
+    def _order(self) -> list[int]:
+        return [place for places in self._by_function().values() for place in places]
+
+    def _by_function(self) -> dict[Pointwise, list[int]]:
+        """Return the places of the entries of every pointwise function."""
+        grouped: dict[Pointwise, list[int]] = {}
+        for place, entry in enumerate(self._entries):
+            grouped.setdefault(entry.function, []).append(place)
+        return grouped or {self._sigmoid: []}
+
+
+def _counted(rows: int) -> str:
+    return f"{rows or 'no'} row{'' if rows == 1 else 's'}"

@@ -1,0 +1,74 @@
+"""Fitting several classes under bounds on their losses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from equipoise.estimators._counted import Candidate, measure
+from equipoise.estimators._infeasible import BrokenBound, complain
+from equipoise.estimators._runner import Runner
+from equipoise.estimators._threads import suitable_threads
+from equipoise.models import LinearUnits
+from equipoise.problems import Lagrangian, LearningProblem, MeritProblem
+from equipoise.rows import ClassLossSpec, Table, column_scales
+from equipoise.sets import L2Ball, Product
+from equipoise.terms import class_loss_combination
+
+ROUGH_STEPS = 30  # towards a classifier that is good for every class, as a start
+
+
+def fit_class_losses(
+    estimator: Any, table: Table, target: int, limits: np.ndarray, aim: float
+) -> Any:
+    """Fit a Neyman-Pearson classifier of K > 2 classes to the rows of a table."""
+    K, owner, free = len(table.classes), type(estimator).__name__, estimator.radius is None
+    with suitable_threads(table), estimator._budget() as budget:
+        scales = column_scales(owner, table) if free else (None, None)
+        units = LinearUnits(table.n_columns, free, *scales, n_classes=K)
+        totals = table.class_totals()
+        rows = table.row_sums(units, [ClassLossSpec(table.classes, totals)])
+        names = [f"class {label}" for label in table.classes]
+        combination = class_loss_combination(limits, target, names)
+        if free:
+            l2 = 1.0 / (estimator.C * table.total())
+            problem = LearningProblem(rows, combination, l2=l2)
+        else:
+            ball = L2Ball(estimator.radius)
+            domain = Product([(ball, units.dim // K)] * K)
+            problem = LearningProblem(rows, combination, domain=domain)
+        fit = _solved(problem, estimator._runner(budget, aim), free)
+        estimator.classes_ = table.labels
+        estimator._store(units, fit, budget, table.dtype)
+        estimator.class_errors_ = rows.wrong_by_class(fit.x) / totals
+        estimator.class_losses_ = rows.at(fit.x).values
+    over = estimator.class_losses_ - limits - np.insert(fit.allowed, target, np.inf)
+    broken = [
+        BrokenBound(f"class {table.classes[k]!r}", "<=", limits[k], estimator.class_losses_[k])
+        for k in np.argsort(-over, kind="stable")
+        if over[k] > 0
+    ]
+    complain(owner, estimator.on_infeasible, broken, fit)
+    estimator._warn_unfinished()
+    return estimator
+
+
+def _solved(problem: LearningProblem, runner: Runner, free: bool) -> Candidate:
+    """Solve from where no score is saturated; with small weights, from a rough classifier first."""
+
+    def solved(start: np.ndarray) -> Candidate:
+        result = runner.solve(problem, start)
+        return measure(problem, result, np.full(problem.n_constraints, max(1e-6, result.tol)))
+
+    zero = np.zeros(problem.dim)
+    runner.budget.enter("solving")
+    if free:
+        return solved(zero)
+    # small weights saturate slowly: start from a classifier that is good for every class
+    alike = MeritProblem(problem, Lagrangian(np.ones(problem.n_constraints)))
+    fit = solved(runner.solve(alike, zero, rough=True, max_steps=ROUGH_STEPS).x)
+    if fit.keeps_bounds or runner.budget.wish is not None:
+        return fit
+    # large features saturate at once: then from where no score is saturated
+    return min(fit, solved(zero), key=Candidate.rank)

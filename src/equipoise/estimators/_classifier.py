@@ -1,0 +1,224 @@
+"""The main product: a linear classifier that keeps its constraints on the true metric."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags
+
+from equipoise.constraints import Constraint, Expression, Quotient, Unfairness
+from equipoise.estimators._fit import fit_two_classes
+from equipoise.estimators._inputs import read_table
+from equipoise.estimators._predictor import LinearPredictor
+from equipoise.estimators._sklearn import Interval, StrOptions, check_parameters
+from equipoise.estimators._stream.partial_fit import learn_batch
+from equipoise.estimators._training import Task
+from equipoise.solvers import Solver
+
+
+class ConstrainedClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
+    """A linear classifier of two classes under constraints on its predictions.
+
+    Minimises the (logistic) loss subject to the constraints, which are written as data and bound
+    in `fit`. By default the fitted model meets the bounds on *thresholded* training rates, the
+    metric a user computes, not only on the smooth rates that training sees.
+
+    Parameters
+    ----------
+    constraints : Constraint or sequence of them
+        For example ``demographic_parity(0.02)``, or ``[recall(at_least=0.9), coverage(at_most=0.3)]``.
+    objective : expression of rates, ratio of them or unfairness(), optional
+        What to minimise instead of the mean loss.
+    loss : {"logistic", "truncated_logistic", "hinge", "squared"}
+    C : float
+        Inverse strength of the penalty on the weights, as in `LogisticRegression`. Features are first
+        divided by their standard deviation; those that are mostly 0, such as indicators, by the root
+        mean square of their other values.
+    fit_intercept : bool
+    class_weight : dict, "balanced" or None
+        Weights of the classes in the loss; the constraints count rows as they are.
+    true_metric : bool
+        Meet the bounds on counted rates. False: on smooth rates only.
+    on_infeasible : {"warn", "raise", "ignore"}
+        What to do when the bounds cannot all be met.
+    solver : "auto", a solver's name or a Solver
+    tol : float
+        The KKT residual to reach; at least 1e-4 with float32 features.
+    max_steps : int
+        Solver steps for each problem solved.
+    max_seconds : float, optional
+        For the whole fit. When it is used up, the best model so far that keeps its bounds is returned,
+        with `status_` MAX_SECONDS; so it is after Ctrl-C, with INTERRUPTED.
+    verbose : bool
+        Show a progress bar, which names the stage of the fit.
+    callback : callable, optional
+        Called with an `equipoise.run.Iteration` after every solver step; raising `StopIteration` ends the fit.
+    min_cell : int
+        Intersections with fewer rows are small.
+    small_cells : {"raise", "skip"}
+    warm_start : bool
+        Start from the previous solution.
+    random_state : int, RandomState or None
+        Only for solvers that draw; None is the same as 0.
+
+    Attributes
+    ----------
+    classes_, coef_, intercept_, n_features_in_, n_iter_ : as in scikit-learn.
+    dtype_ : dtype
+        What scores are computed in, at the least: float32 features far from 0 are read as float64.
+    report_ : Report
+        Per constraint the bound, surrogate, true value and price; per group the rates.
+    certificate_ : Certificate
+        Of the point returned, for the last problem solved.
+    status_ : Status
+    trace_ : Trace
+        Of the whole fit, with the stage of each row.
+    result_ : Result
+        With the steps, evaluations and seconds of the whole fit.
+    stream_ : Stream
+        After `partial_fit`, instead of the report and the certificate.
+
+    Examples
+    --------
+    >>> from equipoise import ConstrainedClassifier, demographic_parity
+    >>> from equipoise.datasets import make_census
+    >>> data = make_census(2000, seed=0)
+    >>> model = ConstrainedClassifier(demographic_parity(0.02))
+    >>> model = model.fit(data.X, data.y, sensitive_features=data.groups)
+    >>> all(line.holds for line in model.report_.constraints)
+    True
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        "C": [Interval(Real, 1e-20, 1e20, closed="both")],
+        "fit_intercept": ["boolean"],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "true_metric": ["boolean"],
+        "on_infeasible": [StrOptions({"warn", "raise", "ignore"})],
+        "solver": [str, Solver],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_steps": [Interval(Integral, 1, None, closed="left")],
+        "max_seconds": [Interval(Real, 0, None, closed="left"), None],
+        "verbose": ["boolean", Interval(Integral, 0, None, closed="left")],
+        "callback": [callable, None],
+        "min_cell": [Interval(Integral, 2, None, closed="left")],
+        "small_cells": [StrOptions({"raise", "skip"})],
+        "warm_start": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        constraints: Constraint | list[Constraint] | tuple[Constraint, ...] = (),
+        *,
+        objective: Expression | Quotient | Unfairness | None = None,
+        loss: str = "logistic",
+        C: float = 1.0,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        true_metric: bool = True,
+        on_infeasible: str = "warn",
+        solver: str | Solver = "auto",
+        tol: float = 1e-6,
+        max_steps: int = 1000,
+        max_seconds: float | None = None,
+        verbose: bool | int = False,
+        callback: Any = None,
+        min_cell: int = 10,
+        small_cells: str = "raise",
+        warm_start: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.constraints = constraints
+        self.objective = objective
+        self.loss = loss
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.true_metric = true_metric
+        self.on_infeasible = on_infeasible
+        self.solver = solver
+        self.tol = tol
+        self.max_steps = max_steps
+        self.max_seconds = max_seconds
+        self.verbose = verbose
+        self.callback = callback
+        self.min_cell = min_cell
+        self.small_cells = small_cells
+        self.warm_start = warm_start
+        self.random_state = random_state
+
+    def fit(
+        self, X: Any, y: Any, sensitive_features: Any = None, sample_weight: Any = None
+    ) -> ConstrainedClassifier:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n, d)
+        y : array of shape (n,)
+            Labels of two classes; the larger one (in sorting order) is the positive one.
+        sensitive_features : array, Series, data frame, dict of columns, or names of columns of X
+            The groups; needed only where a constraint speaks of groups, and never to predict.
+            Columns given by name are taken out of the features.
+        sample_weight : array of shape (n,), optional
+            Weights of the rows, in the loss and in every rate.
+        """
+        check_parameters(self)
+        table, names = read_table(self, X, y, sensitive_features, sample_weight)
+        if len(table.classes) > 2:
+            raise ValueError(
+                f"Only binary classification is supported. {type(self).__name__} got "
+                f"{len(table.classes)} classes; for class-wise bounds see NeymanPearsonClassifier."
+            )
+        vars(self).pop("stream_", None)
+        self.sensitive_names_ = names
+        fit_two_classes(self, self._task(), table)
+        return self
+
+    def _task(self) -> Task:
+        return Task(
+            type(self).__name__,
+            self.constraints,
+            self.objective,
+            self.loss,
+            self.C,
+            self.class_weight,
+            self.true_metric,
+            self.min_cell,
+            self.small_cells,
+            self.fit_intercept,
+        )
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        classes: Any = None,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+    ) -> ConstrainedClassifier:
+        """Take one primal-dual step with a mini-batch of a stream; see `Stream`.
+
+        The bounds are met in the long run and on average, by smooth rates that are corrected by a
+        running count of predictions: there is no promise, no report and no certificate. Of the
+        parameters, solver, tol, max_steps and on_infeasible have no use here; the penalty is
+        that of the rows seen so far.
+
+        Parameters
+        ----------
+        X, y, sensitive_features, sample_weight : as in `fit`
+        classes : array of two labels
+            All classes; needed in the first call.
+        """
+        check_parameters(self)
+        learn_batch(self, X, y, classes, sensitive_features, sample_weight)
+        return self
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        return tags

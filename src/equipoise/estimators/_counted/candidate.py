@@ -1,0 +1,151 @@
+"""Candidates: fitted models, and what became of their bounds when predictions are counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from equipoise.constraints import Binding
+from equipoise.estimators._runner import reachable
+from equipoise.problems import LearningProblem
+from equipoise.run import Result
+from equipoise.status import Status
+
+COUNTED = 1e-12  # what rounding may add to a counted rate
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A fitted model, and what became of its bounds.
+
+    Attributes
+    ----------
+    result : Result
+        Of the last problem solved for this model; its certificate describes `result.x`.
+    problem : LearningProblem
+        That problem: shifted, possibly with sharper sigmoids.
+    objective : float
+        The training objective of the plain problem.
+    counted : ndarray of shape (m,)
+        The constraint values by counting predictions; at most 0 where the bounds hold.
+    smooth : ndarray of shape (m,)
+        The constraint values of the plain sigmoids.
+    allowed : ndarray of shape (m,)
+        How far above 0 a counted value still holds: rounding for counted rates, the solver's
+        tolerance for losses and callables, which are not counted.
+    prices : ndarray of shape (m,)
+        The multipliers of the bounds; NaN where the problem solved last has other constraints.
+    problems_solved : int
+        On the way to this model.
+    """
+
+    result: Result
+    problem: LearningProblem
+    objective: float
+    counted: np.ndarray
+    smooth: np.ndarray
+    allowed: np.ndarray
+    prices: np.ndarray
+    problems_solved: int = 1
+
+    @property
+    def x(self) -> np.ndarray:
+        """The parameters."""
+        return self.result.x
+
+    @property
+    def holds(self) -> np.ndarray:
+        """Which bounds hold by counting."""
+        return self.counted <= self.allowed
+
+    @property
+    def violation(self) -> float:
+        """The largest violation by counting."""
+        return float(np.where(self.holds, 0.0, self.counted).max(initial=0.0))
+
+    @property
+    def keeps_bounds(self) -> bool:
+        """Whether every bound holds by counting."""
+        return bool(self.holds.all())
+
+    @property
+    def certified(self) -> bool:
+        """Whether every bound holds, and the point is optimal for the problem solved last."""
+        converged = self.result.status is Status.CONVERGED and self.result.success
+        return self.keeps_bounds and converged
+
+    @property
+    def unused(self) -> float:
+        """What using up the bounds would gain, to first order and relative to the objective."""
+        spare = float(self.prices @ np.maximum(-self.counted, 0.0))
+        return spare / max(abs(self.objective), 1e-300)
+
+    def rank(self) -> tuple[bool, bool, float]:
+        """Return a key for sorting: kept bounds first, then a certified point, then the objective."""
+        value = self.objective if self.keeps_bounds else self.violation
+        return not self.keeps_bounds, not self.certified, value
+
+
+@dataclass(frozen=True)
+class Unconstrained:
+    """The model without constraints: to compare with, and to start from."""
+
+    result: Result
+    loss: float  # without the penalty
+    spread: float  # the standard deviation of its scores
+
+    @property
+    def x(self) -> np.ndarray:
+        """Its parameters."""
+        return self.result.x
+
+
+def measure(
+    problem: LearningProblem,
+    result: Result,
+    allowed: np.ndarray,
+    solved: LearningProblem | None = None,
+) -> Candidate:
+    """Count what became of the bounds of `problem` at a result, of `solved` if of another problem."""
+    values = problem.at(result.x).values
+    solved = solved or problem
+    prices = np.full(problem.n_constraints, np.nan)
+    if solved.names == problem.names and result.multipliers.size == prices.size:
+        prices = result.multipliers
+    return Candidate(
+        result,
+        solved,
+        objective=float(values[0]),
+        counted=counted_at(problem, result.x),
+        smooth=values[1:],
+        allowed=allowed,
+        prices=prices,
+    )
+
+
+def counted_at(problem: LearningProblem, x: np.ndarray) -> np.ndarray:
+    """Return the constraint values (m,) by counting predictions."""
+    return problem.thresholded(x)[1:]
+
+
+def counted_minus_smooth(
+    problem: LearningProblem, x: np.ndarray, counted: np.ndarray | None = None
+) -> np.ndarray:
+    """Return by how much counted constraint values exceed smooth ones, whatever the problem's shift."""
+    smooth = problem.values_of(problem.rows.at(x).values)[1:]
+    return (counted_at(problem, x) if counted is None else counted) - smooth
+
+
+def allowances(binding: Binding, rounding: float, tol: float) -> np.ndarray:
+    """Return how far above 0 the counted value of each inequality may be; see `Candidate.allowed`."""
+    smooth = max(1e-6, tol, reachable(rounding))
+    return np.array([COUNTED if row.counted else smooth for row in binding.inequalities])
+
+
+def largest_steps(problem: LearningProblem) -> np.ndarray:
+    """Return the most that one row's prediction adds to each counted value (m,); 0 if not known."""
+    rates = sparse.diags_array(problem.rows.largest)
+    shares = abs(problem.combination.coefficients[1:]) @ rates
+    return shares.max(axis=1).toarray().ravel()

@@ -1,0 +1,52 @@
+"""From a table of rows to a fitted estimator: the path of every fit of two classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from equipoise.estimators._counted import Candidate, measure
+from equipoise.estimators._infeasible import broken_bounds, complain, warn_of_constant
+from equipoise.estimators._report import make_report
+from equipoise.estimators._threads import suitable_threads
+from equipoise.estimators._training import Previous, Task, Training
+from equipoise.problems import LearningProblem
+from equipoise.rows import Table
+
+
+def fit_two_classes(
+    estimator: Any, task: Task, table: Table, aim: float = 1.0
+) -> tuple[LearningProblem, Candidate]:
+    """Fit an estimator to the rows of a table, wherever they are; return its problem and the model.
+
+    1. bind the constraints to the rows, and fit without them
+    2. solve under the constraints, so that they hold on counted rates
+    3. keep the model, its certificate, trace and report
+    4. warn or raise where bounds are not met, or the budget ended first
+
+    `aim` is the share of the tolerance that the solver aims for.
+    """
+    with suitable_threads(table), estimator._budget() as budget:
+        training = Training(task, table, estimator._runner(budget, aim), _previous(estimator))
+        binding, plain = training.bind_and_compare()  # 1
+        problem = training.problem(binding)
+        fit = training.fit(problem, binding, plain)  # 2
+        estimator.classes_ = table.labels
+        estimator._store(training.units, fit, budget, table.dtype)  # 3
+        unconstrained = measure(problem, plain.result, fit.allowed)
+        estimator.report_ = make_report(binding, fit, unconstrained)
+        broken = broken_bounds(binding, problem, fit, task.true_metric)
+    owner, chosen = task.owner, estimator.on_infeasible
+    complain(owner, chosen, broken, fit)  # 4
+    if not broken:
+        compared = None if task.only_compare else plain.x
+        warn_of_constant(owner, chosen, problem, fit.x, compared, table.classes)
+    estimator._warn_unfinished()
+    return problem, fit
+
+
+def _previous(estimator: Any) -> Previous | None:
+    """Return the last model with `warm_start`, if there is one."""
+    if not estimator.warm_start or not hasattr(estimator, "coef_"):
+        return None
+    last = getattr(estimator, "result_", None)
+    return Previous(estimator.coef_, estimator.intercept_, last)

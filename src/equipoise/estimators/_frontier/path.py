@@ -1,0 +1,191 @@
+"""One split of a trade-off: a model for each bound, the largest bound first."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from equipoise import _check
+from equipoise.constraints import Binding, bind_table
+from equipoise.estimators._counted import Candidate
+from equipoise.estimators._frontier.continuation import ahead, rebound
+from equipoise.estimators._frontier.curve import FrontierPoint
+from equipoise.estimators._inputs import read_table
+from equipoise.estimators._sklearn import take_rows
+from equipoise.estimators._training import Training
+from equipoise.problems import LearningProblem
+from equipoise.rows import MemoryTable, digest
+from equipoise.run import Budget, Checkpoint
+from equipoise.status import Status
+
+Rule = Callable[[float], Any]
+
+
+def fit_path(
+    estimator: Any,
+    data: tuple[Any, ...],
+    part: tuple[Any, Any],
+    bounds: list[float],
+    rule: Rule,
+    number: int,
+    folder: Path | None,
+    progress: bool,
+) -> list[FrontierPoint]:
+    """Fit one split at every bound; each fit starts from the one before."""
+    train, test = part
+    table, _ = read_table(estimator, *_taken(data, train))
+    store = _Store(folder, number, estimator, table, bounds, rule)
+    points, fits = store.load()
+    if len(points) == len(bounds):
+        return points
+    training = Training(estimator._task(), table, estimator._runner(Budget()))
+    plain = training.fit_unconstrained()
+    _pass_on_interrupt(training.runner.budget)
+    binding: Binding | None = None
+    problem: LearningProblem | None = None
+    for i, bound in enumerate(bounds):
+        started, wanted = time.perf_counter(), rule(bound)
+        moved = rebound(binding, training.task.constraints, wanted)
+        training.task = replace(training.task, constraints=wanted)
+        if moved is not None and problem is not None:
+            binding, problem = moved, problem.recombined(moved.combination)
+        else:
+            binding = training.bind(plain.loss)
+            problem = training.problem(binding)
+        if i < len(points):  # of an earlier part of this run
+            continue
+        budget = Budget(estimator.max_seconds, estimator.callback)  # every bound has its own
+        training.runner = replace(training.runner, budget=budget)
+        fit = training.fit(problem, binding, plain, ahead(fits, bound))
+        _pass_on_interrupt(budget)
+        fits = [*fits[-1:], (bound, replace(fit, problem=None))]  # type: ignore[arg-type]
+        held_out = _held_out(training, estimator, _taken(data, test), fit) if test is not None else {}
+        point = _point(training, binding, problem, fit, bound, number)
+        seconds = time.perf_counter() - started
+        points.append(replace(point, seconds=seconds, **held_out))
+        store.save(points, fits)
+        if progress:
+            print(f"split {number}: {points[-1]}", flush=True)
+    return points
+
+
+def _pass_on_interrupt(budget: Budget) -> None:
+    """End the whole path after Ctrl-C; what was stored is kept."""
+    if budget.wish is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+
+
+def _point(
+    training: Training,
+    binding: Binding,
+    problem: LearningProblem,
+    fit: Candidate,
+    bound: float,
+    number: int,
+) -> FrontierPoint:
+    """Return what is known of a model on its training rows."""
+    coef, intercept = training.units.coefficients(fit.x)
+    measured = binding.measured(fit.counted, problem.rows.thresholded(fit.x))
+    return FrontierPoint(
+        bound=bound,
+        split=number,
+        value=float(np.nanmax(np.abs(measured))) if measured.size else math.nan,
+        accuracy=_accuracy(problem.rows, fit.x),
+        objective=fit.objective,
+        multiplier=float(fit.prices.sum()),
+        residual=fit.result.certificate.residual,
+        status=fit.result.status.name,
+        holds=fit.keeps_bounds,
+        coef=coef[0],
+        intercept=float(intercept[0]),
+        seconds=0.0,
+    )
+
+
+def _held_out(
+    training: Training, estimator: Any, data: tuple[Any, ...], fit: Candidate
+) -> dict[str, float]:
+    """Measure a model on rows it has not seen."""
+    table, _ = read_table(clone(estimator), *data)
+    task = training.task
+    try:
+        binding = bind_table(
+            task.constraints,
+            table,
+            loss=task.loss,
+            objective=task.objective,
+            best_loss=1.0,
+            min_cell=task.min_cell,
+            small_cells=task.small_cells,
+            owner=task.owner,
+        )
+    except _check.InputError as error:  # a group may be absent here
+        warnings.warn(f"frontier: nothing is known of held-out rows. {error}", stacklevel=2)
+        return {}
+    rows = table.row_sums(training.units, binding.specs)
+    sums = rows.thresholded(fit.x)
+    measured = binding.measured(binding.combination.plain_values(sums)[1:], sums)
+    value = float(np.nanmax(np.abs(measured)))
+    return {"test_value": value, "test_accuracy": _accuracy(rows, fit.x)}
+
+
+def _accuracy(rows: Any, x: np.ndarray) -> float:
+    counts = rows.confusion(x)
+    right = counts.weight[0, 0] - counts.positive[0, 0] + counts.positive[0, 1]
+    return float(right / counts.weight.sum())
+
+
+class _Store:
+    """The points of one split on disk, if a folder is given; they must be of the same data and rules."""
+
+    def __init__(
+        self,
+        folder: Path | None,
+        number: int,
+        estimator: Any,
+        table: MemoryTable,
+        bounds: list[float],
+        rule: Rule,
+    ) -> None:
+        self._checkpoint: Checkpoint | None = None
+        if folder is not None:
+            rules = [rule(bound) for bound in bounds]
+            self._identity = {
+                "bounds": bounds,
+                "data": table.digest(),
+                "settings": digest(rules, estimator.get_params(deep=False)),
+            }
+            self._checkpoint = Checkpoint(folder / f"split-{number}.checkpoint")
+
+    def load(self) -> tuple[list[FrontierPoint], list[tuple[float, Candidate]]]:
+        """Return what was stored, or nothing."""
+        stored = None if self._checkpoint is None else self._checkpoint.load(self._identity)
+        return ([], []) if stored is None else (stored["points"], stored["fits"])
+
+    def save(self, points: list[FrontierPoint], fits: list[tuple[float, Candidate]]) -> None:
+        """Store the points so far, and the last fits to continue from."""
+        if self._checkpoint is not None:
+            self._checkpoint.save({"identity": self._identity, "points": points, "fits": fits})
+
+
+def _taken(data: tuple[Any, ...], index: Any) -> tuple[Any, ...]:
+    """Return some rows of features, labels, groups and weights; names of columns as they are."""
+    n = len(data[1])
+    return tuple(_take(values, index, n) for values in data)
+
+
+def _take(values: Any, index: Any, rows: int) -> Any:
+    if values is None or index is None or isinstance(values, str):
+        return values
+    if isinstance(values, dict):
+        return {name: take_rows(column, index) for name, column in values.items()}
+    length = values.shape[0] if hasattr(values, "shape") else len(values)
+    return take_rows(values, index) if length == rows else values

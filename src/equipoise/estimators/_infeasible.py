@@ -1,0 +1,106 @@
+"""Bounds that could not be met: the warning, the error, and the message."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from equipoise.constraints import Binding
+from equipoise.estimators._counted import Candidate
+from equipoise.problems import LearningProblem
+from equipoise.status import Status
+
+MOST_SHOWN = 3  # bounds listed in a message
+
+
+class InfeasibleWarning(UserWarning):
+    """The constraints could not all be met; the message says what was reached."""
+
+
+class InfeasibleError(ValueError):
+    """The constraints could not all be met, and ``on_infeasible="raise"`` was asked for."""
+
+
+@dataclass(frozen=True)
+class BrokenBound:
+    """A bound that is not met: what was asked, and what was reached."""
+
+    name: str
+    sense: str
+    bound: float
+    reached: float
+
+    def __str__(self) -> str:
+        shown = f"{self.reached:.4f}"
+        if float(shown) == round(self.bound, 4):  # as many digits as it takes to see a difference
+            shown = f"{self.reached:.8g}"
+        return f"{self.name} asked {self.sense} {self.bound:g}, reached {shown}"
+
+
+def broken_bounds(
+    binding: Binding, problem: LearningProblem, fit: Candidate, counted: bool
+) -> list[BrokenBound]:
+    """Return the bounds of a problem that do not hold, the worst first; of counted or smooth rates."""
+    rows = problem.rows
+    if counted:
+        values, allowed = fit.counted, fit.allowed
+    else:
+        values, allowed = fit.smooth, np.full(fit.smooth.size, max(1e-6, fit.result.tol))
+    over = np.where(values <= allowed, 0.0, values)
+    if not (over > 0).any():
+        return []
+    sums = rows.thresholded(fit.x) if counted else rows.at(fit.x).values
+    left = binding.measured(values, sums)
+    return [
+        BrokenBound(repr(row.name), row.sense, row.bound, float(left[i]))
+        for i in np.argsort(-over, kind="stable")
+        if over[i] > 0
+        for row in (binding.inequalities[i],)
+    ]
+
+
+def complain(owner: str, on_infeasible: str, broken: list[BrokenBound], fit: Candidate) -> None:
+    """Warn or raise where bounds are broken, as the user chose: "warn", "raise" or "ignore"."""
+    if not broken or on_infeasible == "ignore":
+        return
+    more = f" (and {len(broken) - MOST_SHOWN} more)" if len(broken) > MOST_SHOWN else ""
+    listed = "; ".join(map(str, broken[:MOST_SHOWN])) + more
+    unfinished = fit.result.status in (Status.MAX_SECONDS, Status.INTERRUPTED, Status.STOPPED)
+    if unfinished:
+        message = f"{owner}: the bounds are not all met yet. {listed}. {fit.result.message}"
+    else:
+        message = f"{owner}: the bounds could not all be met. {listed}. "
+        blocking = list(fit.result.blocking)
+        if len(blocking) > 1:
+            message += f"In the way of each other: {', '.join(map(repr, blocking[:MOST_SHOWN]))}. "
+        message += "Loosen these bounds to what was reached, or drop one of them."
+    if on_infeasible == "raise":
+        raise InfeasibleError(message)
+    warnings.warn(message, InfeasibleWarning, stacklevel=4)  # where the user called `fit`
+
+
+def warn_of_constant(
+    owner: str,
+    on_infeasible: str,
+    problem: LearningProblem,
+    x: np.ndarray,
+    plain: np.ndarray | None,
+    classes: Any,
+) -> None:
+    """Warn that bounds are kept by predicting the same of all rows, unless the user ignores it.
+
+    Not where the model without constraints, `plain`, does so too.
+    """
+    rows = problem.rows
+    alike = rows.is_constant(x) and (plain is None or not rows.is_constant(plain))
+    if on_infeasible == "ignore" or not alike:
+        return
+    label = classes[int(rows.positives(x)[0] > 0)]
+    message = (
+        f"{owner}: the only model found that keeps the bounds predicts {label!r} for every row. "
+        "Loosen the bounds: on counted rates, a bound of exactly 0 can rarely be met otherwise."
+    )
+    warnings.warn(message, InfeasibleWarning, stacklevel=4)

@@ -1,0 +1,119 @@
+"""What a user passes to `fit`, checked and made a table of rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from equipoise import _check
+from equipoise.estimators._sklearn import check_sample_weight
+from equipoise.models import canonical
+from equipoise.rows import MemoryTable
+
+FLOATS = (np.float64, np.float32)
+FAR_FROM_0 = 100.0  # times the range of a column: values of this size need double precision
+LARGEST_SUM = 1e20  # of weights; its inverse is the least: beyond, products leave floating point
+
+
+def read_table(
+    estimator: Any, X: Any, y: Any, sensitive_features: Any, sample_weight: Any
+) -> tuple[MemoryTable, tuple[Any, ...]]:
+    """Check features, labels, weights and groups as scikit-learn does.
+
+    Returns
+    -------
+    table, names
+        The rows, and the names of sensitive columns that were taken out of `X`.
+    """
+    owner = type(estimator).__name__
+    X, columns, names = split_sensitive(owner, X, sensitive_features)
+    X, y = validate_data(
+        estimator, X, y, accept_sparse="csr", dtype=FLOATS, accept_large_sparse=True
+    )
+    X = canonical(X) if sparse.issparse(X) else X
+    X = X.astype(np.float64) if X.dtype == np.float32 and _is_far(X) else X
+    check_classification_targets(y)
+    classes = np.unique(y)
+    _check_two(owner, classes)
+    weight = None
+    if sample_weight is not None:
+        weight = check_sample_weight(sample_weight, X)
+        _check_two(owner, np.unique(y[weight > 0]))
+        if not 1 / LARGEST_SUM <= weight.sum() <= LARGEST_SUM:
+            reason = (
+                f"`sample_weight` has the sum {weight.sum():.3g}, which leaves the range of floating "
+                "point; weights count like copies of rows, so scale them to a mean near 1."
+            )
+            raise _check.InputError(owner, reason, "sample_weight")
+    table = MemoryTable(y, X, columns, weight=weight, classes=classes, owner=owner)
+    return table, names
+
+
+def _is_far(X: Any) -> bool:
+    """Whether a column's values are much farther from 0 than from each other: single precision fails."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    if sparse.issparse(X):
+        low, high = low.toarray(), high.toarray()
+    size = np.maximum(np.abs(low), np.abs(high))
+    return bool(((high > low) & (size > FAR_FROM_0 * (high - low))).any())
+
+
+def split_sensitive(owner: str, X: Any, sensitive_features: Any) -> tuple[Any, Any, tuple]:
+    """Take sensitive columns that are given by name out of a data frame `X`.
+
+    Returns
+    -------
+    X, columns, names
+        The features, the sensitive columns, and the names that were taken out of X.
+    """
+    if isinstance(sensitive_features, str):
+        names = [sensitive_features]
+    elif _are_names(X, sensitive_features):
+        names = list(sensitive_features)
+    else:
+        return X, sensitive_features, ()
+    known = getattr(X, "columns", None)
+    if known is None:
+        reason = (
+            f"`sensitive_features` names columns ({', '.join(map(repr, names))}), but X is not a "
+            "data frame; pass the columns themselves."
+        )
+        raise _check.InputError(owner, reason, "sensitive_features")
+    missing = [name for name in names if name not in known]
+    if missing:
+        reason = (
+            f"`sensitive_features` names the column {missing[0]!r}, which X does not have. "
+            f"Its columns are {', '.join(map(repr, list(known)[:10]))}."
+        )
+        raise _check.InputError(owner, reason, "sensitive_features")
+    return without(X, names), {name: X[name] for name in names}, tuple(names)
+
+
+def without(X: Any, names: Any) -> Any:
+    """Return a data frame without these columns; anything else as it is."""
+    known = getattr(X, "columns", None)
+    if known is None or not any(name in known for name in names):
+        return X
+    return X[[name for name in known if name not in names]]
+
+
+def _are_names(X: Any, values: Any) -> bool:
+    """A list of strings names columns, unless it is as long as the data: then it holds groups."""
+    if not isinstance(values, list) or not values or not all(isinstance(v, str) for v in values):
+        return False
+    known = getattr(X, "columns", ())
+    rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    return all(value in known for value in values) or len(values) != rows
+
+
+def _check_two(owner: str, classes: np.ndarray) -> None:
+    """Raise where the labels do not hold two classes, in scikit-learn's words."""
+    if len(classes) < 2:
+        raise ValueError(
+            f"{owner} can't train when only one class is present. This solver needs samples of at "
+            f"least 2 classes in the data, but the data contains only one class: {classes.tolist()[0]!r}"
+        )

@@ -1,0 +1,243 @@
+"""The report of a fit: bounds, surrogates, the truth, prices, and every group's rates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from equipoise.constraints import Binding
+from equipoise.estimators._counted import Candidate
+from equipoise.rows import Confusion
+
+MOST_GROUPS = 50  # of a column that are listed
+
+
+@dataclass(frozen=True)
+class ConstraintLine:
+    """One bound: what was asked, what holds, and what it costs.
+
+    Attributes
+    ----------
+    name, sense, bound : the rule.
+    surrogate : what the smooth rates say.
+    true : what counting predictions on the training data says.
+    unconstrained : the same for the model without constraints.
+    holds : whether the true value meets the bound.
+    multiplier : the price: loosening the bound by 0.01 buys about ``0.01 * multiplier`` of objective;
+        NaN if the model is the best one with its predictions, which bounds have no part in, or if
+        not all bounds are met.
+    """
+
+    name: str
+    sense: str
+    bound: float
+    surrogate: float
+    true: float
+    unconstrained: float
+    holds: bool
+    multiplier: float
+
+    @property
+    def price(self) -> str:
+        """The multiplier in words."""
+        if math.isnan(self.multiplier):
+            return "unknown" if self.holds else "not met"
+        if self.multiplier <= 1e-9:
+            return "free" if self.holds else "not met"
+        return f"0.01 looser buys about {0.01 * self.multiplier:.2g} of objective"
+
+
+@dataclass(frozen=True)
+class GroupLine:
+    """One group's counted rates with 95 % intervals (Wilson), beside the unconstrained model's."""
+
+    column: str
+    group: str
+    rows: int
+    base_rate: float
+    positive_rate: float
+    interval: tuple[float, float]
+    true_positive_rate: float
+    false_positive_rate: float
+    accuracy: float
+    plain_positive_rate: float
+    plain_accuracy: float
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a person asks after a fit; `print` it."""
+
+    status: str
+    accuracy: float
+    plain_accuracy: float
+    constraints: tuple[ConstraintLine, ...]
+    groups: tuple[GroupLine, ...]
+    residual: float
+    problems_solved: int
+    skipped: tuple[str, ...] = ()
+    near: float | None = None  # the residual that `Result.near` proves
+
+    @property
+    def _near(self) -> str:
+        return "" if self.near is None else f" ({self.near:.1e} next to it, on kinks)"
+
+    def __str__(self) -> str:
+        lines = [
+            self.status,
+            f"accuracy {self.accuracy:.4f} (unconstrained {self.plain_accuracy:.4f}); "
+            f"KKT residual {self.residual:.1e}{self._near}; {self.problems_solved} problems solved",
+        ]
+        if self.constraints:
+            width = max(12, *(len(line.name) for line in self.constraints))
+            lines += [
+                "",
+                f"{'constraint':{width}}  {'bound':>9}  {'surrogate':>9}  {'true':>8}  {'plain':>8}  "
+                f"holds  price",
+            ]
+            lines += [
+                f"{line.name:{width}}  {line.sense:>2}{_bound(line.bound):>7}  {line.surrogate:9.4f}  "
+                f"{line.true:8.4f}  {line.unconstrained:8.4f}  {'yes' if line.holds else 'NO':>5}  "
+                f"{line.price}"
+                for line in self.constraints
+            ]
+        if self.groups:
+            width = max(8, *(len(line.group) for line in self.groups))
+            lines += [
+                "",
+                f"{'group':{width}}  {'rows':>7}  {'base':>6}  {'positive (95 %)':>22}  {'TPR':>6}  "
+                f"{'FPR':>6}  {'accuracy':>8}  {'plain positive':>14}",
+            ]
+            lines += [
+                f"{line.group:{width}}  {line.rows:7d}  {line.base_rate:6.3f}  "
+                f"{line.positive_rate:6.3f} [{line.interval[0]:.3f}, {line.interval[1]:.3f}]  "
+                f"{line.true_positive_rate:6.3f}  {line.false_positive_rate:6.3f}  "
+                f"{line.accuracy:8.4f}  {line.plain_positive_rate:14.3f}"
+                for line in self.groups
+            ]
+        if self.skipped:
+            lines += ["", f"too small to constrain: {', '.join(self.skipped)}"]
+        return "\n".join(lines)
+
+    def to_frame(self, part: str = "constraints") -> Any:
+        """Return one part, ``"constraints"`` or ``"groups"``, as a pandas data frame."""
+        import pandas as pd
+
+        rows: dict[str, tuple[Any, ...]] = {"constraints": self.constraints, "groups": self.groups}
+        if part not in rows:
+            raise ValueError(f"Report.to_frame: `part` must be one of {list(rows)}, got {part!r}.")
+        return pd.DataFrame([asdict(line) for line in rows[part]])
+
+
+def make_report(binding: Binding, fit: Candidate, plain: Candidate) -> Report:
+    """Write the report of a fit; `plain` is the model without constraints, measured by the plain problem."""
+    rows = plain.problem.rows
+    priced = fit.keeps_bounds or fit.result.success
+    prices = fit.prices if priced else np.full(fit.prices.size, np.nan)
+    left = {
+        "surrogate": binding.measured(fit.smooth, rows.at(fit.x).values),
+        "true": binding.measured(fit.counted, rows.thresholded(fit.x)),
+        "unconstrained": binding.measured(plain.counted, rows.thresholded(plain.x)),
+    }
+    lines = tuple(
+        ConstraintLine(
+            name=row.name,
+            sense=row.sense,
+            bound=row.bound,
+            **{name: float(values[i]) for name, values in left.items()},
+            holds=bool(fit.holds[i]),
+            multiplier=float(prices[i]) * row.factor,
+        )
+        for i, row in enumerate(binding.inequalities)
+    )
+    everyone = _Counts.of(rows.confusion(fit.x)), _Counts.of(rows.confusion(plain.x))
+    groups: list[GroupLine] = []
+    for name, column in binding.groups.columns.items() if binding.groups is not None else ():
+        own, other = (_Counts.of(rows.confusion(x, name)) for x in (fit.x, plain.x))
+        groups += _group_lines(name, column.labels[:MOST_GROUPS], own, other)
+    return Report(
+        status=fit.result.message if fit.result.success or not lines else _status(fit),
+        accuracy=float(everyone[0].accuracy[0]),
+        plain_accuracy=float(everyone[1].accuracy[0]),
+        constraints=lines,
+        groups=tuple(groups),
+        residual=fit.result.certificate.residual,
+        near=None if fit.result.near is None else fit.result.near.residual,
+        problems_solved=fit.problems_solved,
+        skipped=binding.skipped,
+    )
+
+
+@dataclass(frozen=True)
+class _Counts:
+    """Rates of several groups, from counts of labels and predictions."""
+
+    rows: np.ndarray  # (G,) of weight or not
+    effective: np.ndarray  # rows that equal weights would need for the same spread
+    base: np.ndarray  # the share of the positive class
+    positive: np.ndarray  # the share predicted positive
+    true_positive: np.ndarray
+    false_positive: np.ndarray
+    accuracy: np.ndarray
+
+    @staticmethod
+    def of(counts: Confusion) -> _Counts:
+        weight, positive = counts.weight, counts.positive
+        total = weight.sum(axis=1)
+        right = (weight[:, 0] - positive[:, 0]) + positive[:, 1]
+        with np.errstate(divide="ignore", invalid="ignore"):  # groups without weight have no rates
+            return _Counts(
+                counts.rows.sum(axis=1),
+                total**2 / counts.squares.sum(axis=1),
+                weight[:, 1] / total,
+                positive.sum(axis=1) / total,
+                positive[:, 1] / weight[:, 1],
+                positive[:, 0] / weight[:, 0],
+                right / total,
+            )
+
+
+def _group_lines(
+    column: str, labels: Sequence[str], own: _Counts, plain: _Counts
+) -> list[GroupLine]:
+    return [
+        GroupLine(
+            column=column,
+            group=label,
+            rows=int(own.rows[i]),
+            base_rate=float(own.base[i]),
+            positive_rate=float(own.positive[i]),
+            interval=wilson(float(own.positive[i]), float(own.effective[i])),
+            true_positive_rate=float(own.true_positive[i]),
+            false_positive_rate=float(own.false_positive[i]),
+            accuracy=float(own.accuracy[i]),
+            plain_positive_rate=float(plain.positive[i]),
+            plain_accuracy=float(plain.accuracy[i]),
+        )
+        for i, label in enumerate(labels)
+    ]
+
+
+def _bound(value: float) -> str:
+    """Three decimals, or as many digits as it takes."""
+    return f"{value:.3f}" if round(value, 3) == value else f"{value:.4g}"
+
+
+def _status(fit: Candidate) -> str:
+    if fit.keeps_bounds and fit.result.verdict.claim is not None:
+        return fit.result.message  # it says what became of the bounds
+    verdict = "All bounds hold" if fit.keeps_bounds else "Some bounds do NOT hold"
+    return f"{verdict} on the counted rates. {fit.result.message}"
+
+
+def wilson(rate: float, n: float, z: float = 1.959964) -> tuple[float, float]:
+    """Return Wilson's interval of a proportion observed on `n` rows."""
+    if not n > 0 or math.isnan(rate):
+        return (math.nan, math.nan)
+    centre = (rate + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * math.sqrt(rate * (1 - rate) / n + z**2 / (4 * n**2))
+    return max(0.0, centre - half), min(1.0, centre + half)

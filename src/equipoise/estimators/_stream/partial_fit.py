@@ -1,0 +1,145 @@
+"""Learning from a stream: one primal-dual step for each mini-batch."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from equipoise import _check
+from equipoise.constraints import Binding, bind_table
+from equipoise.estimators._inputs import FLOATS, split_sensitive
+from equipoise.estimators._sklearn import check_sample_weight
+from equipoise.estimators._stream.stream import Stream, advance, average
+from equipoise.models import LinearUnits
+from equipoise.problems import LearningProblem
+from equipoise.rows import MemoryGroups, MemoryTable
+
+
+def learn_batch(
+    estimator: Any, X: Any, y: Any, classes: Any, sensitive_features: Any, sample_weight: Any
+) -> None:
+    """Take one step with a mini-batch, and store the averaged model on the estimator."""
+    owner, first = type(estimator).__name__, not hasattr(estimator, "coef_")
+    X, features, names = split_sensitive(owner, X, sensitive_features)
+    X, y = validate_data(estimator, X, y, accept_sparse="csr", dtype=FLOATS, reset=first)
+    known = _classes(estimator, classes, y)
+    weight = np.ones(X.shape[0])
+    if sample_weight is not None:
+        weight = check_sample_weight(sample_weight, X)
+    old = np.zeros(X.shape[1] + 1) if first else np.r_[estimator.coef_[0], estimator.intercept_]
+    stream = getattr(estimator, "stream_", None) or Stream.start(old[:-1], float(old[-1]))
+    stream = stream.seen(X, weight)
+    binding, table = _bind_batch(estimator, X, y, features, weight, known)
+    units = LinearUnits(X.shape[1], estimator.fit_intercept, stream.scale, stream.mean)
+    rows = table.row_sums(units, binding.specs)
+    problem = LearningProblem(rows, binding.combination, l2=1.0 / (estimator.C * stream.weight))
+    x = units.parameters(stream.coef, stream.intercept)
+    stream, x = advance(stream, problem, x, estimator.true_metric)
+    coef, intercept = (part[0] for part in units.coefficients(x))
+    new = average(old, np.append(coef, intercept), stream.steps)
+    for stale in ("report_", "result_", "certificate_", "status_", "trace_"):
+        vars(estimator).pop(stale, None)  # they describe another model
+    estimator.stream_ = replace(stream, coef=coef, intercept=float(intercept))
+    estimator.classes_, estimator.sensitive_names_ = known, names
+    estimator.coef_, estimator.intercept_ = new[None, :-1], new[-1:]
+    estimator.n_iter_ = stream.steps
+
+
+def _bind_batch(
+    estimator: Any, X: Any, y: np.ndarray, features: Any, weight: np.ndarray, known: np.ndarray
+) -> tuple[Binding, MemoryTable]:
+    """Bind to a mini-batch, without the rows of groups too small to have rates in it.
+
+    A group needs two rows, and two of each class if a constraint speaks of classes.
+    """
+    owner = type(estimator).__name__
+    objective = _class_weights(estimator, known, y, weight)
+
+    def bound(index: Any, columns: Any) -> tuple[Binding, MemoryTable]:
+        table = MemoryTable(
+            y[index],
+            X[index],
+            columns,
+            weight=weight[index],
+            objective_weight=None if objective is None else objective[index],
+            classes=known,
+            owner=owner,
+        )
+        binding = bind_table(
+            estimator.constraints,
+            table,
+            loss=estimator.loss,
+            objective=estimator.objective,
+            min_cell=estimator.min_cell,
+            small_cells="skip",
+            owner=owner,
+        )
+        return binding, table
+
+    if features is None:
+        return bound(slice(None), None)
+    groups = MemoryGroups(features, y.size, owner)
+    reason: _check.InputError | None = None
+    for enough in _large_enough(groups, y == known[1]):
+        index = np.flatnonzero(enough)
+        try:
+            return bound(index, {name: array[index] for name, array in groups.arrays.items()})
+        except _check.InputError as error:
+            reason = error  # perhaps for want of a class in some group
+    assert reason is not None
+    more = (
+        "In partial_fit, every mini-batch must hold some rows of the groups and classes that are "
+        "constrained: take larger ones."
+    )
+    raise _check.InputError(reason.owner, f"{reason.reason} {more}") from None
+
+
+def _large_enough(groups: MemoryGroups, positive: np.ndarray) -> list[np.ndarray]:
+    """Return the rows of groups of at least two rows, and of two rows of each class."""
+    sizes: list[Any] = [(column.codes, column.counts) for column in groups.columns.values()]
+    two = np.all([counts[codes] > 1 for codes, counts in sizes], axis=0)
+    both = two.copy()
+    for codes, counts in sizes:
+        ones = np.bincount(codes[positive], minlength=counts.size)
+        both &= ((ones > 1) & (counts - ones > 1))[codes]
+    return [two, both]
+
+
+def _classes(estimator: Any, classes: Any, y: np.ndarray) -> np.ndarray:
+    """Return the two classes, given in the first call and the same in all others."""
+    owner = type(estimator).__name__
+    check_classification_targets(y)
+    if classes is None and not hasattr(estimator, "classes_"):
+        raise ValueError(f"{owner}: `classes` must be passed on the first call to partial_fit.")
+    known = estimator.classes_ if classes is None else np.unique(classes)
+    if hasattr(estimator, "classes_") and not np.array_equal(known, estimator.classes_):
+        raise ValueError(
+            f"{owner}: `classes` must be those of the first call, {estimator.classes_.tolist()}, "
+            f"got {known.tolist()}."
+        )
+    if len(known) != 2:
+        raise ValueError(
+            f"Only binary classification is supported. {owner}: `classes` must be two, got "
+            f"{known.tolist()}."
+        )
+    unknown = np.setdiff1d(y, known)
+    if unknown.size:
+        raise ValueError(f"{owner}: `y` must hold {known.tolist()}, got {unknown.tolist()[0]!r}.")
+    return known
+
+
+def _class_weights(estimator: Any, known: np.ndarray, y: np.ndarray, weight: np.ndarray) -> Any:
+    given = estimator.class_weight
+    if given is None:
+        return None
+    if isinstance(given, str):
+        raise ValueError(
+            f"{type(estimator).__name__}: class_weight='balanced' is not known before all rows are "
+            f"seen; for partial_fit give a dict of weights."
+        )
+    own = [float(given.get(label, 1.0)) for label in known.tolist()]
+    return weight * np.where(y == known[1], own[1], own[0])

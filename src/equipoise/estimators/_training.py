@@ -1,0 +1,227 @@
+"""Training a linear classifier of two classes: bind, compare, solve, report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from equipoise import _check
+from equipoise.constraints import Binding, bind_table
+from equipoise.estimators._counted import (
+    Candidate,
+    Unconstrained,
+    allowances,
+    ended_early,
+    fit_counted,
+    measure,
+)
+from equipoise.estimators._runner import Runner
+from equipoise.models import LinearUnits
+from equipoise.problems import LearningProblem
+from equipoise.rows import RowSums, Table, column_scales
+from equipoise.run import Result
+from equipoise.sets import L2Ball
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a fit is asked for, as data.
+
+    Attributes
+    ----------
+    owner : str
+        The estimator, for messages.
+    constraints, objective, loss, C, class_weight, true_metric, min_cell, small_cells, fit_intercept :
+        As in `ConstrainedClassifier`.
+    radius : float or None
+        Keep the weights in a ball of this radius, on the data as given, without intercept and penalty.
+    only_compare : bool
+        The model without constraints is compared with, but not started from: it minimises something
+        else.
+    """
+
+    owner: str
+    constraints: Any = ()
+    objective: Any = None
+    loss: str = "logistic"
+    C: float = 1.0
+    class_weight: Any = None
+    true_metric: bool = True
+    min_cell: int = 10
+    small_cells: str = "raise"
+    fit_intercept: bool = True
+    radius: float | None = None
+    only_compare: bool = False
+
+
+@dataclass(frozen=True)
+class Previous:
+    """An earlier model of the same kind, to start from."""
+
+    coef: np.ndarray
+    intercept: np.ndarray
+    result: Result | None
+
+
+class Training:
+    """One task on the rows of one table.
+
+    Parameters
+    ----------
+    task : Task
+    table : Table
+    runner : Runner
+    previous : Previous, optional
+        Where to start; by default from the model without constraints.
+    """
+
+    def __init__(
+        self, task: Task, table: Table, runner: Runner, previous: Previous | None = None
+    ) -> None:
+        self.task, self.runner, self.previous = task, runner, previous
+        self.table = table.class_weighted(_class_weights(task, table)) if task.class_weight else table
+        free = task.radius is None
+        scales = column_scales(task.owner, table) if free else (None, None)
+        self.units = LinearUnits(table.n_columns, task.fit_intercept and free, *scales)
+        self._rows: RowSums | None = None  # the sums of the binding below, whose model all share
+        self._bound: Binding | None = None
+        if previous is not None and previous.coef.shape != (1, table.n_columns):
+            self.previous = None
+
+    def bind_and_compare(self) -> tuple[Binding, Unconstrained]:
+        """Bind the constraints, and fit without them: the model to compare with, and to start from."""
+        given = self.task.constraints
+        listed = given if isinstance(given, list | tuple) else (given,)
+        budget = any("best_loss" in getattr(rule, "needs", ()) for rule in listed)
+        # bound before the work, so that errors come early
+        binding = None if budget else self.bind()
+        if binding is not None:
+            self._rows_of(binding)  # these are needed longest; the model's own are let go of
+        compared = binding is None or binding.inequalities or self.task.objective is not None
+        plain = self.fit_unconstrained(rough=bool(compared) and not budget)
+        return binding or self.bind(plain.loss), plain
+
+    def bind(self, best_loss: float | None = None) -> Binding:
+        """Bind the constraints to the rows."""
+        task = self.task
+        return bind_table(
+            task.constraints,
+            self.table,
+            loss=task.loss,
+            objective=task.objective,
+            best_loss=best_loss,
+            min_cell=task.min_cell,
+            small_cells=task.small_cells,
+            owner=task.owner,
+        )
+
+    def fit_unconstrained(self, rough: bool = True) -> Unconstrained:
+        """Fit without constraints."""
+        free = bind_table((), self.table, loss=self.task.loss, owner=self.task.owner)
+        problem = self.problem(free)
+        start = np.zeros(problem.dim) if self.previous is None else self._previous_x()
+        self.runner.budget.enter("without constraints")
+        result = self.runner.solve(problem, start, rough=rough)
+        loss = problem.values_of(problem.rows.at(result.x).values)[0]
+        spread = problem.rows.spread(result.x)
+        return Unconstrained(replace(result, state=None), float(loss), spread)  # the state is large
+
+    def problem(self, binding: Binding) -> LearningProblem:
+        """Return the training problem, with the penalty of scikit-learn's `C`."""
+        rows = self._rows_of(binding)
+        if self.task.radius is not None:
+            return LearningProblem(rows, binding.combination, domain=L2Ball(self.task.radius))
+        l2 = 1.0 / (self.task.C * self.table.total())
+        return LearningProblem(rows, binding.combination, l2=l2)
+
+    def fit(
+        self,
+        problem: LearningProblem,
+        binding: Binding,
+        plain: Unconstrained,
+        similar: Candidate | None = None,
+    ) -> Candidate:
+        """Solve under the constraints; on counted rates if the task asks for it.
+
+        `similar` is a fit under nearly the same constraints, to continue from.
+        """
+        task, runner = self.task, self.runner
+        allowed = allowances(binding, problem.facts.rounding, runner.tol)
+        unconstrained = measure(problem, plain.result, allowed)
+        if not binding.inequalities and task.objective is None:
+            return unconstrained
+        if (wish := runner.budget.wish) is not None:
+            return ended_early([unconstrained], wish)
+        start, last = plain.x, None
+        known = None if task.only_compare else plain
+        if similar is not None:
+            start, last = similar.x, similar.result
+        elif self.previous is not None:
+            start, last = self._previous_x(), self.previous.result
+        if not _is_finite(problem, binding, start):
+            start, last, known = np.zeros(problem.dim), None, None
+            _require_finite(problem, binding, task.owner)
+        if task.true_metric:
+            return fit_counted(problem, start, runner, allowed, plain=known, previous=last)
+        runner.budget.enter("solving")
+        return measure(problem, runner.solve(problem, start, last), allowed)
+
+    def _rows_of(self, binding: Binding) -> RowSums:
+        """Return the sums over rows of a binding; all share one model of the rows."""
+        if self._rows is None:
+            self._rows, self._bound = self.table.row_sums(self.units, binding.specs), binding
+        return self._rows if binding is self._bound else self._rows.summing(binding.specs)
+
+    def _previous_x(self) -> np.ndarray:
+        assert self.previous is not None
+        return self.units.parameters(self.previous.coef, self.previous.intercept)
+
+
+def _class_weights(task: Task, table: Table) -> Mapping[Any, float]:
+    """Return the weight of every class in the loss, as scikit-learn computes it."""
+    counts, given = table.class_counts(), task.class_weight
+    if given == "balanced":
+        return dict(zip(table.classes, (table.n_rows / (len(counts) * counts)).tolist()))
+    weights = {label: given.get(label, 1.0) for label in table.classes}
+    values = np.array(list(weights.values()), dtype=object)
+    numbers = all(isinstance(value, int | float | np.number) for value in values)
+    if not numbers or not all(np.isfinite(v) and v >= 0 for v in values) or not any(values):
+        reason = f"`class_weight` must hold numbers >= 0, got {given!r}."
+        raise _check.InputError(task.owner, reason, "class_weight")
+    return {label: float(value) for label, value in weights.items()}
+
+
+def _is_finite(problem: LearningProblem, binding: Binding, x: np.ndarray) -> bool:
+    """Whether users' functions and their slopes are finite at `x`; rates always are."""
+    return _culprit(problem, binding, x) is None
+
+
+def _require_finite(problem: LearningProblem, binding: Binding, owner: str) -> None:
+    """Raise unless users' functions are finite where all scores are 0."""
+    found = _culprit(problem, binding, np.zeros(problem.dim))
+    if found is not None:
+        reason = (
+            f"the constraint {found[0]!r} {found[1]}, at the model without constraints and where "
+            "all scores are 0; training must start where it is finite."
+        )
+        raise _check.InputError(owner, reason, "constraints")
+
+
+def _culprit(
+    problem: LearningProblem, binding: Binding, x: np.ndarray
+) -> tuple[str, str] | None:
+    """Return the first user's function that is not finite at `x`, and what it is."""
+    calls = [i for i, row in enumerate(binding.inequalities) if row.expression is None]
+    if not calls:
+        return None
+    point = problem.at(x)
+    for i in calls:
+        value, name = point.constraints[i], binding.inequalities[i].name
+        if not np.isfinite(value):
+            return name, f"is {value}"
+        if not np.isfinite(point.gradient(1 + i)).all():
+            return name, "has a slope that is not finite"
+    return None

@@ -1,0 +1,207 @@
+"""A sketch: some rows of a linear model, ready for estimates of second derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg.blas import dsyr2, dsyrk, ssyrk
+
+if TYPE_CHECKING:
+    from equipoise.models._features import Features
+    from equipoise.models._linear import LinearModel
+
+# Chosen by `make peers` and `make scaling`; fits are not sensitive to factors of two.
+LEAST_ROWS, MOST_ROWS = 2048, 16384  # of a sketch
+DENSE_ENTRIES, DENSE_ROWS = 1 << 15, 1 << 10  # made dense at a time, at the most
+FEWEST_DENSE_ROWS = 32  # made dense at a time, at the least
+DOUBLE_UP_TO = 32  # parameters: single precision saves nothing there
+KEPT_DENSE = 0.5  # dense rows are kept if they take at most this share of the data's memory
+MATRIX_UP_TO, DIAGONAL_FROM = 64, 600  # parameters: always a matrix, always a diagonal
+ENTRIES_PER_NUMBER = 4  # in between, sparse data get a matrix if they have so many entries for each
+KINKED_MATRIX_UP_TO = 2000  # parameters that get a matrix for functions with rounded kinks
+SPARSE_UP_TO = 0.025  # rows less dense than this stay sparse in Gram matrices
+CENTRE_TOO_FAR = 1e4  # scales from 0: beyond, centring after the product would lose all digits
+
+
+@dataclass(frozen=True, eq=False)
+class SketchPlan:
+    """Which rows are drawn: the same whether the data lie in one place or in several.
+
+    Attributes
+    ----------
+    n_rows : int
+        Of all places together.
+    diagonal : bool
+        Whether only the diagonal of Gram matrices is made: parameters are too many for a matrix of
+        their square.
+    size : int
+        The rows to draw, about.
+    weights : ndarray of shape (d,) or None
+        Of squared entries in a row's leverage; None where all rows are taken.
+    total : float
+        The sum of all leverages.
+    """
+
+    n_rows: int
+    diagonal: bool
+    size: int
+    weights: np.ndarray | None = None
+    total: float = 0.0
+
+    @staticmethod
+    def of(models: Sequence[LinearModel], kinked: bool = False) -> SketchPlan:
+        """Return the plan for the rows of all models together.
+
+        Enough rows for an estimate, and so many that their Gram matrix costs about one Hessian
+        product. Where only a diagonal is made all rows are taken: it is cheap, and every column needs
+        rows. With `kinked`, for functions with rounded kinks: a diagonal says little of these.
+        """
+        parts, d = [model.features for model in models], models[0].dim
+        n = sum(model.n_rows for model in models)
+        entries = sum(part.A.nnz if part.is_sparse else part.A.size for part in parts)
+        few = parts[0].is_sparse and entries < ENTRIES_PER_NUMBER * d * d
+        diagonal = d > DIAGONAL_FROM or (d > MATRIX_UP_TO and few)
+        if kinked and d <= KINKED_MATRIX_UP_TO:
+            diagonal = False
+        least = max(10 * entries / d**2, LEAST_ROWS, min(16 * d, 2 * LEAST_ROWS))
+        size = int(min(least, MOST_ROWS))
+        if diagonal or n <= 2 * size:
+            return SketchPlan(n, diagonal, size)
+        squares = sum(part.squared_columns * part.shape[0] for part in parts) / n
+        weights = 1.0 / (n * np.maximum(squares, 1e-300))
+        total = sum(float((part.squares_of(weights) + 1 / n).sum()) for part in parts)
+        return SketchPlan(n, diagonal, size, weights, total)
+
+    def drawn(self, model: LinearModel, start: int) -> Sketch:
+        """Return the sketch of a model whose rows begin at `start` of all rows."""
+        if self.weights is None:
+            return Sketch(model, self.diagonal)
+        leverage = model.features.squares_of(self.weights) + 1 / self.n_rows
+        share = np.minimum(1.0, 0.5 * self.size * (leverage / self.total + 1 / self.n_rows))
+        rng = np.random.default_rng(0)
+        rng.bit_generator.advance(start)  # type: ignore[attr-defined]
+        index = np.flatnonzero(rng.random(model.n_rows) < share)
+        return Sketch(model, self.diagonal, index, 1.0 / share[index])
+
+
+class Sketch:
+    """Some rows of a model, each standing for several.
+
+    Parameters
+    ----------
+    model : LinearModel
+        With its features in NumPy or SciPy.
+    diagonal : bool
+        Whether only the diagonal of Gram matrices is made.
+    index : ndarray, optional
+        The rows; by default all.
+    mass : ndarray, optional
+        How many rows each of them stands for; by default 1.
+
+    Attributes
+    ----------
+    index : ndarray, or range where it is all
+    """
+
+    def __init__(
+        self,
+        model: LinearModel,
+        diagonal: bool,
+        index: np.ndarray | None = None,
+        mass: np.ndarray | None = None,
+    ) -> None:
+        n, d = model.n_rows, model.dim
+        self.diagonal = diagonal
+        self.index: np.ndarray | range = range(n) if index is None else index
+        self._mass: Any = 1.0 if mass is None else mass
+        whole = len(self.index) == n
+        self._features = model.features if whole else model.features.rows(np.asarray(self.index))
+        self._intercept = model.intercept
+        self._rows: np.ndarray | None = None  # all of J, where that is little beside the data
+        self._sparse = _stays_sparse(self._features)
+        self._dtype = np.dtype(np.float64 if d <= DOUBLE_UP_TO else np.float32)
+        size = self._dtype.itemsize * len(self.index) * d
+        small = size <= KEPT_DENSE * _bytes(model.features.A)
+        if small and not self.diagonal and not self._sparse and len(self.index):
+            self._rows = np.vstack([self._dense(some) for some in self._pieces()])
+
+    def scores(self, x: np.ndarray) -> np.ndarray:
+        """Return the scores of the rows."""
+        if not self._intercept:
+            return self._features.times(x)
+        return self._features.times(x[:-1]) + float(x[-1])
+
+    def gram(self, weights: np.ndarray) -> np.ndarray:
+        """Return ``J' diag(weights) J`` for ``weights >= 0``, with `J` the derivative of the scores.
+
+        The lower triangle of a matrix (dim, dim), whatever stands above it, in single precision
+        unless parameters are few or rows very sparse; or its diagonal (dim,), centring left out.
+        """
+        weights = self._mass * weights
+        d = self._features.shape[1] + self._intercept
+        if self.diagonal:
+            diagonal = self._features.squares_under(weights)
+            return np.append(diagonal, weights.sum()) if self._intercept else diagonal
+        if self._sparse:
+            return _sparse_gram(self._features, weights, self._intercept)
+        roots = np.sqrt(weights, dtype=self._dtype, casting="same_kind")[:, None]
+        total = np.zeros((d, d), dtype=self._dtype, order="F")
+        add_square = ssyrk if self._dtype == np.float32 else dsyrk
+        for some in self._pieces():
+            if self._rows is None:
+                rows = self._dense(some)
+                rows *= roots[some]
+            else:
+                rows = self._rows[some] * roots[some]
+            total = add_square(1.0, rows.T, 1.0, total, lower=1, overwrite_c=1)
+        return total
+
+    def _pieces(self) -> Iterator[slice]:
+        """Yield the rows, some at a time."""
+        n, d = len(self.index), self._features.shape[1]
+        entries = min(DENSE_ENTRIES, _bytes(self._features.A) // 64)  # an eighth of the data
+        rows = min(max(FEWEST_DENSE_ROWS, entries // d), DENSE_ROWS)
+        return (slice(start, min(start + rows, n)) for start in range(0, n, rows))
+
+    def _dense(self, some: slice) -> np.ndarray:
+        """Return some rows of J."""
+        d = self._features.shape[1]
+        rows = np.ones((some.stop - some.start, d + self._intercept), dtype=self._dtype)
+        self._features.dense(some, rows[:, :d])
+        return rows
+
+
+def _sparse_gram(features: Features, weights: np.ndarray, intercept: bool) -> np.ndarray:
+    """Return the matrix of `gram` from products of the entries of sparse rows, centred afterwards."""
+    A, d, total = features.A, features.shape[1], float(weights.sum())
+    entries = A.data * np.repeat(np.sqrt(weights), np.diff(A.indptr))
+    rows = sparse.csr_array((entries, A.indices, A.indptr), shape=A.shape)
+    gram = (rows.T @ rows).toarray(order="F")
+    sums = A.T @ weights
+    if features.center is not None:
+        gram = dsyr2(1.0, features.center, 0.5 * total * features.center - sums, a=gram, lower=1)
+        sums = sums - total * features.center
+    if features.scale is not None:
+        gram /= features.scale[:, None]
+        gram /= features.scale
+        sums = sums / features.scale
+    return np.block([[gram, np.zeros((d, 1))], [sums, total]]) if intercept else gram
+
+
+def _stays_sparse(features: Features) -> bool:
+    """Whether products of entries are few, and may be centred afterwards: not for columns far from 0."""
+    A = features.A
+    if not sparse.issparse(A) or A.nnz > SPARSE_UP_TO * A.shape[0] * A.shape[1]:
+        return False
+    scale = 1.0 if features.scale is None else features.scale
+    return features.center is None or bool(
+        (np.abs(features.center) <= CENTRE_TOO_FAR * scale).all()
+    )
+
+
+def _bytes(A: Any) -> int:
+    return A.data.nbytes + A.indices.nbytes if sparse.issparse(A) else A.nbytes

@@ -1,0 +1,236 @@
+"""Learning problems: functions of sums over rows, a penalty, and a domain for the parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from equipoise import _check
+from equipoise._array import Array, like, norm, to_numpy
+from equipoise.models import Model
+from equipoise.problem import Facts, Kinks, Point, Problem
+from equipoise.problems._on_kinks import point_on_kinks
+from equipoise.rows import MemorySums, RowSums, Sums
+from equipoise.sets import Set, WholeSpace
+from equipoise.terms import Combination, Terms
+
+
+class LearningProblem(Problem):
+    """``min F_0(r(x)) + l2/2 |weights|^2  s.t.  F_i(r(x)) <= 0``, with `r` sums over the training rows.
+
+    One evaluation costs one pass over the rows (for a linear model one product with the data and one
+    exponential per score); a gradient of any weighted sum one backward pass; a Hessian product
+    two products and no exponential.
+
+    Parameters
+    ----------
+    rows : RowSums
+        The sums as functions of the parameters `x`.
+    combination : Combination
+        Objective and constraints as functions of the sums.
+    domain : Set, default whole space
+    l2 : float, default 0
+        A penalty on the weights, not on intercepts.
+    facts : Facts, optional
+        By default computed; see the notes.
+    names : sequence of str, optional
+        Names of the constraints; by default those of the combination.
+    batch : int, optional
+        The rows of a mini-batch; by default the problem is deterministic.
+
+    Notes
+    -----
+    The computed facts are bounds from the lengths of the rows: each pointwise function's constants,
+    times weighted means of ``|a|`` (slopes) and ``|a|^2`` (curvatures). They need one
+    pass over the data, and can be far above the true constants. With a penalty, gradients are
+    bounded only on a bounded domain. Of a model that is not linear, nothing of this is known.
+
+    Mini-batches are drawn without replacement, new for each call of `sample`. A rate is estimated
+    by its sum over the rows drawn times ``n / batch``, so it keeps its mean; a small group may be
+    absent from a batch.
+    """
+
+    def __init__(
+        self,
+        rows: RowSums,
+        combination: Combination,
+        *,
+        domain: Set | None = None,
+        l2: float = 0.0,
+        facts: Facts | None = None,
+        names: Sequence[str] | None = None,
+        batch: int | None = None,
+    ) -> None:
+        owner = "LearningProblem"
+        if rows.n_sums != combination.n_sums:
+            rule = f"must be of the {rows.n_sums} sums over rows"
+            _check.fail(owner, "combination", rule, combination.n_sums)
+        self.rows, self.combination = rows, combination
+        self.domain = domain if domain is not None else WholeSpace()
+        self.dim, self.n_constraints = rows.dim, combination.n_constraints
+        if self.domain.dim not in (None, self.dim):
+            rule = f"must have the model's dimension {self.dim}"
+            _check.fail(owner, "domain", rule, self.domain.dim)
+        self.l2 = _check.non_negative(owner, "l2", l2)
+        self.names = tuple(names) if names is not None else combination.names
+        if len(self.names) != self.n_constraints:
+            _check.fail(owner, "names", f"must have {self.n_constraints} entries", self.names)
+        self.batch = None if batch is None else _check.count(owner, "batch", batch, least=1)
+        if self.batch is not None and self.batch > rows.n_rows:
+            _check.fail(owner, "batch", f"must be at most the {rows.n_rows} rows", batch)
+        self.facts = facts if facts is not None else self._known_facts()
+        self._sharp: dict[float, Facts] = {}  # of sharper sigmoids; shifts change nothing in them
+
+    @classmethod
+    def of(cls, model: Model, terms: Terms, **options: Any) -> LearningProblem:
+        """Return the problem of a model and terms of its scores, with rows in memory."""
+        if model.n_rows != terms.n_rows:
+            rule = f"must be over the model's {model.n_rows} rows"
+            _check.fail("LearningProblem", "terms", rule, terms.n_rows)
+        return cls(MemorySums(model, terms.sums), terms.combination, **options)
+
+    def at(self, x: Array) -> Point:
+        """Evaluate every function at `x`."""
+        sums = self.rows.at(x)
+        point = self.combination.at(sums.values)
+        values, pull, bend = point.values, point.pull, point.bend
+        if self.l2 > 0.0:
+            values[0] += 0.5 * self.l2 * norm(self._weights(x)) ** 2
+
+        def penalised(weights: np.ndarray, gradient: Array, v: Array) -> Array:
+            gradient = _as(gradient, x)
+            if self.l2 > 0.0 and weights[0] != 0.0:
+                gradient = gradient + (self.l2 * float(weights[0])) * self._weights(v)
+            return gradient
+
+        def vjp(weights: np.ndarray) -> Array:
+            return penalised(weights, sums.pull(pull(weights)), x)
+
+        def jacobian(index: np.ndarray) -> Array:
+            rows = point.rows(index)
+            used = np.unique(rows.indices)
+            found = _as(rows[:, used] @ to_numpy(sums.jacobian(used)), x)
+            if self.l2 > 0.0 and (first := np.asarray(index) == 0).any():
+                found[first] += self.l2 * self._weights(x)
+            return found
+
+        def hvp(weights: np.ndarray, v: Array) -> Array:
+            product = sums.product(pull(weights), v)  # type: ignore[misc]
+            if bend is not None:
+                change = bend(weights, sums.push(v))  # type: ignore[misc]
+                product = product + sums.pull(change)
+            return penalised(weights, product, v)
+
+        return Point(
+            x,
+            values,
+            vjp,
+            hvp if sums.product is not None else None,
+            None if sums.curvature is None else lambda w: self._curvature(sums, pull(w), w),
+            jacobian,
+        )
+
+    def _curvature(self, sums: Sums, u: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Estimate the weighted sum of Hessians; how F bends is left out."""
+        estimate = sums.curvature(u)  # type: ignore[misc]
+        diagonal = estimate if estimate.ndim == 1 else np.einsum("ii->i", estimate)  # a view
+        diagonal += self.l2 * float(weights[0]) * self.rows.penalised
+        return estimate
+
+    def values_of(self, sums: np.ndarray) -> np.ndarray:
+        """Return objective and constraints (m + 1,) of sums, without penalty and shift."""
+        return self.combination.plain_values(sums)
+
+    def thresholded(self, x: np.ndarray) -> np.ndarray:
+        """Return the values (m + 1,) of predictions, counted; without the penalty."""
+        return self.values_of(self.rows.thresholded(x))
+
+    def sharpened(self, sharpness: float) -> LearningProblem:
+        """Return the problem with sharper sigmoids."""
+        changed = copy(self)
+        changed.rows = self.rows.sharpened(_check.positive("sharpened", "sharpness", sharpness))
+        if sharpness not in self._sharp:
+            self._sharp[sharpness] = changed._known_facts()
+        changed.facts = self._sharp[sharpness]
+        return changed
+
+    def shifted(self, shift: Any) -> LearningProblem:
+        """Return the problem with this shift of its constraints; all that is known of it still holds."""
+        return self.recombined(self.combination.shifted(shift))
+
+    def recombined(self, combination: Combination) -> LearningProblem:
+        """Return the problem with other bounds: another combination of the same sums.
+
+        All that is known of it must still hold.
+        """
+        changed = copy(self)
+        changed.combination = combination
+        return changed
+
+    def smoothed(self, width: float) -> LearningProblem | None:
+        """Return the problem with every kink of its functions rounded; itself if there is none."""
+        if self.rows.smooth:
+            return self
+        changed = copy(self)
+        changed.rows = self.rows.smoothed(width)
+        changed.facts = replace(self.facts, smooth=True, smoothness=None)
+        return changed if changed.rows.smooth else None
+
+    def kinks(self, x: np.ndarray, width: float) -> Kinks | None:
+        """Return the nearest point with all scores on a kink that are within `width` of one."""
+        if self.facts.weak_convexity is None:
+            return None  # at a concave kink not every slope between the two is a subgradient
+        return point_on_kinks(self.rows, self.combination, x, width)
+
+    def sample(self, rng: np.random.Generator) -> Problem:
+        """Return a mini-batch of `batch` rows, or the problem itself if it has none."""
+        if self.batch is None:
+            return self
+        drawn = copy(self)
+        drawn.rows = self.rows.sample(rng, self.batch)
+        drawn.batch = None
+        return drawn
+
+    def _weights(self, x: Array) -> Array:
+        return x * like(self.rows.penalised, x)
+
+    def _known_facts(self) -> Facts:
+        """Return what follows from the lengths of the rows; see the notes of the class."""
+        bounds = self.combination.bounds(self.rows.bounds())
+        lipschitz, smoothness, weak = bounds.lipschitz, bounds.smoothness, bounds.weak_convexity
+        if self.l2 > 0.0:
+            if smoothness is not None:
+                smoothness[0] += self.l2
+            if lipschitz is not None:
+                farthest = norm(self.domain.project(np.zeros(self.dim))) + self.domain.diameter
+                lipschitz[0] += self.l2 * farthest
+        return Facts(
+            smooth=self.rows.smooth,
+            convex=None if weak is None else bool((weak == 0).all()),
+            convex_constraints=None if weak is None else bool((weak[1:] == 0).all()),
+            weak_convexity=_largest(weak),
+            smoothness=_largest(smoothness),
+            lipschitz=_largest(lipschitz),
+            lower_bound=bounds.lower,
+            stochastic=self.batch is not None,
+            rounding=self.rows.rounding,
+        )
+
+
+def _as(gradient: Array, x: Array) -> Array:
+    """Return `gradient` in the kind and dtype of `x`: the data may be of another precision."""
+    if isinstance(x, np.ndarray):
+        if not isinstance(gradient, np.ndarray):
+            gradient = to_numpy(gradient)
+        return gradient.astype(x.dtype, copy=False)
+    return like(gradient, x)
+
+
+def _largest(values: np.ndarray | None) -> float | None:
+    if values is None or not np.isfinite(values).all():
+        return None
+    return float(values.max())

@@ -1,0 +1,50 @@
+"""The training rows, wherever they are, and every sum over them."""
+
+from equipoise.rows._block_sums import BlockSums
+from equipoise.rows._blocks import Blocks
+from equipoise.rows._digest import digest
+from equipoise.rows._entries import (
+    ClassLossSpec,
+    FunctionSpec,
+    RateEntry,
+    RateSpec,
+    ReferencePredictions,
+    Subgroup,
+    SumSpec,
+    Tally,
+)
+from equipoise.rows._group_input import PARAMETER, SHOWN, listed
+from equipoise.rows._groups import BlockGroups, Cell, GroupColumn, Groups, MemoryGroups
+from equipoise.rows._memory_sums import MemorySums
+from equipoise.rows._memory_table import MemoryTable
+from equipoise.rows._row_sums import Confusion, NearKinks, RowSums
+from equipoise.rows._scales import column_scales
+from equipoise.rows._sums import Sums
+from equipoise.rows._table import ColumnMoments, Table
+
+__all__ = [
+    "Table",
+    "MemoryTable",
+    "Blocks",
+    "RowSums",
+    "MemorySums",
+    "BlockSums",
+    "Sums",
+    "Groups",
+    "GroupColumn",
+    "Cell",
+    "MemoryGroups",
+    "BlockGroups",
+    "Subgroup",
+    "Tally",
+    "RateEntry",
+    "SumSpec",
+    "RateSpec",
+    "FunctionSpec",
+    "ClassLossSpec",
+    "ReferencePredictions",
+    "Confusion",
+    "NearKinks",
+    "ColumnMoments",
+    "column_scales",
+]

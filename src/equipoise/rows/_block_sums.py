@@ -1,0 +1,199 @@
+"""Sums over rows in several blocks: those of the blocks, added up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import copy
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from equipoise._array import Array
+from equipoise.models import ModelPoint
+from equipoise.rows._memory_sums import MemorySums
+from equipoise.rows._row_sums import Confusion, NearKinks, RowSums
+from equipoise.rows._sums import Sums, added, joined, sums_at
+from equipoise.terms import RowKinks, ScoreSum, Scores, SumBounds
+
+if TYPE_CHECKING:
+    from equipoise.rows._blocks import Blocks
+    from equipoise.rows._entries import SumSpec
+
+
+@final
+class BlockSums(RowSums):
+    """Sums over the rows of several blocks; but for `whole`, only sums and parameters travel.
+
+    Parameters
+    ----------
+    parts : sequence of MemorySums
+        The same sums over the rows of each block.
+    whole : ScoreSum, optional
+        Functions of all scores, which cannot be added up; they come after the sums, and the scores
+        are brought together for them.
+    table : Blocks, optional
+        The labels, weights and groups of the rows.
+    gather : callable, optional
+        Returns the sums with all rows in one place.
+    """
+
+    def __init__(
+        self,
+        parts: Sequence[MemorySums],
+        whole: ScoreSum | None = None,
+        table: Blocks | None = None,
+        gather: Callable[[], MemorySums] | None = None,
+    ) -> None:
+        models, ends = [part.model for part in parts], np.cumsum([p.n_rows for p in parts])
+        self.parts = [
+            MemorySums(part.model.among(models, int(end) - part.n_rows), part.sums, part.table)
+            for part, end in zip(parts, ends)
+        ]
+        self.whole, self.table, self._gather, self._ends = whole, table, gather, ends
+        first = self.parts[0]
+        self.dim, self.n_rows = first.dim, int(ends[-1])
+        self.n_sums = first.n_sums + (0 if whole is None else whole.size)
+        self.linear, self.penalised = first.linear, first.penalised
+        self.smooth = first.smooth and (whole is None or whole.smooth)
+        self.additive = whole is None
+        self.rounding = max(part.rounding for part in self.parts)
+
+    def at(self, x: Array) -> Sums:
+        """Evaluate the sums of every block, and add them up."""
+        sums = added([part.at(x) for part in self.parts])
+        if self.whole is None:
+            return sums
+        point = self.scored(x)
+        return joined(sums, sums_at(point, self.whole.at(Scores(point.scores)), self.linear))
+
+    def summing(self, specs: Sequence[SumSpec]) -> BlockSums:
+        """Return other sums over the same rows, by the same models."""
+        assert self.table is not None
+        return self.table.assembled(specs, [part.summing for part in self.parts])
+
+    def scored(self, x: Array) -> ModelPoint:
+        """Bring the scores of all blocks together."""
+        points: list[Any] = [part.scored(x) for part in self.parts]
+
+        def pull(gradient: Array) -> Array:
+            pieces = np.split(gradient, self._ends[:-1])
+            return reduce(add, (point.pull(piece) for point, piece in zip(points, pieces)))
+
+        return ModelPoint(
+            np.concatenate([point.scores for point in points]),
+            pull,
+            lambda v: np.concatenate([point.push(v) for point in points]),
+        )
+
+    def bounds(self) -> SumBounds:
+        """Return constants of the sums."""
+        found = reduce(add, (part.bounds() for part in self.parts))
+        return found if self.whole is None else SumBounds.joined([found, self.whole.bounds(None)])
+
+    def sharpened(self, k: float) -> BlockSums:
+        """Return the sums with sharper sigmoids."""
+        return self._with(lambda part: part.sharpened(k))
+
+    def smoothed(self, width: float) -> BlockSums:
+        """Return the sums with kinks rounded."""
+        return self._with(lambda part: part.smoothed(width))
+
+    def some(self, index: np.ndarray, scale: float) -> BlockSums:
+        """Return the sums over some rows alone, times `scale`."""
+        block = np.searchsorted(self._ends, index, side="right")
+        drawn = [
+            part.some(index[block == i] - (end - part.n_rows), scale)
+            for i, (part, end) in enumerate(zip(self.parts, self._ends))
+            if (block == i).any()
+        ]
+        order = np.concatenate([np.flatnonzero(block == i) for i in range(len(self.parts))])
+        whole = None if self.whole is None else self.whole.rows(index[order], scale)
+        return BlockSums(drawn, whole)
+
+    def near_kinks(self, x: np.ndarray, width: float, most: int) -> NearKinks | None:
+        """Return the rows within `width` of a kink, of all blocks."""
+        if self.whole is not None and not self.whole.smooth:
+            return None
+        found = [near for part in self.parts if (near := part.near_kinks(x, width, most))]
+        if not 0 < sum(near.scores.size for near in found) <= most:
+            return None
+        return NearKinks(
+            RowKinks.joined([near.kinks for near in found]),
+            np.vstack([near.jacobian for near in found]),
+            np.concatenate([near.scores for near in found]),
+            max(near.largest for near in found),
+        )
+
+    @property
+    def is_smooth(self) -> np.ndarray:
+        """Which of the sums have a Lipschitz gradient."""
+        return self._then(self.parts[0].is_smooth, lambda whole: whole.is_smooth)
+
+    @property
+    def largest(self) -> np.ndarray:
+        """The most that one row adds to each thresholded sum."""
+        own = np.max([part.largest for part in self.parts], axis=0)
+        return self._then(own, lambda whole: whole.largest)
+
+    def thresholded(self, x: np.ndarray) -> np.ndarray:
+        """Return the sums of predictions."""
+        own = reduce(add, (part.thresholded(x) for part in self.parts))
+        return self._then(own, lambda whole: whole.thresholded(Scores(self._predicted(x))))
+
+    def positives(self, x: np.ndarray) -> tuple[int, int]:
+        """Return how many of the rows that count are predicted positive, and how many count."""
+        counts = [part.positives(x) for part in self.parts]
+        return sum(positive for positive, _ in counts), sum(rows for _, rows in counts)
+
+    def at_thresholds(self, x: np.ndarray, edges: np.ndarray, thresholded: bool) -> np.ndarray:
+        """Return the sums with each of the numbers subtracted from all scores."""
+        own = reduce(add, (part.at_thresholds(x, edges, thresholded) for part in self.parts))
+        if self.whole is None:
+            return own
+        scores = self._predicted(x) if thresholded else self.scored(x).scores
+        value = self.whole.thresholded if thresholded else self.whole.values
+        return np.hstack((own, np.array([value(Scores(scores - edge)) for edge in edges])))
+
+    def sorted_scores(self, x: np.ndarray) -> np.ndarray:
+        """Return the scores of the rows that count, ascending."""
+        return np.sort(np.concatenate([part.sorted_scores(x) for part in self.parts]))
+
+    def score_moments(self, x: np.ndarray, center: float) -> np.ndarray:
+        """Return weighted sums of the scores and their squares."""
+        return reduce(add, (part.score_moments(x, center) for part in self.parts))
+
+    def confusion(self, x: np.ndarray, column: str | None = None) -> Confusion:
+        """Count labels and predictions, groups in the order of all blocks together."""
+        found = [part.confusion(x, column) for part in self.parts]
+        if column is not None and self.table is not None and self.table.groups is not None:
+            merged = self.table.groups.columns[column]
+            for i, part in enumerate(self.parts):
+                values = part.table.groups.columns[column].values  # type: ignore[union-attr]
+                places = [merged.find(value) for value in values]
+                found[i] = found[i].placed(np.array(places), len(merged.values))
+        return reduce(add, found)
+
+    def wrong_by_class(self, x: np.ndarray) -> np.ndarray:
+        """Return the weight of the rows of each class that are predicted as another."""
+        return reduce(add, (part.wrong_by_class(x) for part in self.parts))
+
+    def gathered(self) -> MemorySums:
+        """Return the rows in one place."""
+        if self._gather is None:
+            raise ValueError("BlockSums: the rows cannot be brought together.")
+        return self._gather()
+
+    def _predicted(self, x: np.ndarray) -> np.ndarray:
+        return np.concatenate([part.model.predicted(x) for part in self.parts])
+
+    def _then(self, own: np.ndarray, more: Callable[[ScoreSum], np.ndarray]) -> np.ndarray:
+        return own if self.whole is None else np.concatenate((own, more(self.whole)))
+
+    def _with(self, change: Callable[[MemorySums], MemorySums]) -> BlockSums:
+        changed, gather = copy(self), self._gather
+        changed.parts = [change(part) for part in self.parts]
+        changed.smooth = changed.parts[0].smooth and (self.whole is None or self.whole.smooth)
+        changed._gather = None if gather is None else lambda: change(gather())
+        return changed

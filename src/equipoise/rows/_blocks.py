@@ -1,0 +1,137 @@
+"""Training rows in several blocks: each sums over its own rows, and the sums are added up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial, reduce
+from operator import add
+from typing import Any, final
+
+import numpy as np
+from scipy import sparse
+
+from equipoise import _check
+from equipoise.models import LinearUnits
+from equipoise.rows._block_sums import BlockSums
+from equipoise.rows._digest import digest
+from equipoise.rows._entries import RateEntry, SumSpec, Tally
+from equipoise.rows._groups import BlockGroups
+from equipoise.rows._memory_sums import MemorySums
+from equipoise.rows._memory_table import MemoryTable
+from equipoise.rows._table import ColumnMoments, Table
+from equipoise.terms import JoinedSums
+
+
+@final
+class Blocks(Table):
+    """Training rows in several blocks, such as the files of a large table.
+
+    Parameters
+    ----------
+    parts : sequence of MemoryTable
+        With the same columns.
+    """
+
+    def __init__(self, parts: Sequence[MemoryTable]) -> None:
+        self.parts = tuple(parts)
+        if not self.parts:
+            _check.fail("Blocks", "parts", "must hold at least one table", parts)
+        widths = {part.n_columns for part in self.parts}
+        if len(widths) > 1:
+            _check.fail("Blocks", "parts", "must have the same columns", sorted(widths))
+        first = self.parts[0]
+        self.n_rows = sum(part.n_rows for part in self.parts)
+        self.n_columns, self.is_sparse = first.n_columns, first.is_sparse
+        self.dtype = np.result_type(*(part.dtype for part in self.parts))
+        self.weighted = any(part.weighted for part in self.parts)
+        self.labels = np.unique(np.concatenate([part.labels for part in self.parts]))
+        for part in self.parts:
+            part.labels = self.labels
+        grouped = [part.groups for part in self.parts if part.groups is not None]
+        self.groups = BlockGroups(grouped) if len(grouped) == len(self.parts) else None
+
+    @property
+    def y(self) -> np.ndarray:
+        """The labels, brought together."""
+        return np.concatenate([part.y for part in self.parts])
+
+    def total(self, over: str = "sample") -> float:
+        """Return the weight of all rows."""
+        return sum(part.total(over) for part in self.parts)
+
+    def class_counts(self) -> np.ndarray:
+        """Return the number of rows of every class."""
+        return reduce(add, (part.class_counts() for part in self.parts))
+
+    def class_totals(self) -> np.ndarray:
+        """Return the weight of the rows of every class."""
+        return reduce(add, (part.class_totals() for part in self.parts))
+
+    def class_weighted(self, weights: Mapping[Any, float]) -> Blocks:
+        """Return the table with the objective's weights multiplied by a weight for each class."""
+        return Blocks([part.class_weighted(weights) for part in self.parts])
+
+    def tallies(self, entries: Sequence[RateEntry]) -> list[Tally]:
+        """Return what the subgroups of these rates hold."""
+        found = [
+            part.tallies([entry.part(start, part.n_rows) for entry in entries])
+            for part, start in zip(self.parts, self._starts)
+        ]
+        return [reduce(add, tallies) for tallies in zip(*found)]
+
+    def moments(self) -> ColumnMoments:
+        """Return weighted sums over the columns."""
+        return reduce(add, (part.moments() for part in self.parts))
+
+    def variances(self, center: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Return weighted sums of squared distances from the centre, for some columns."""
+        return reduce(add, (part.variances(center, columns) for part in self.parts))
+
+    def heaviest_row(self) -> tuple[float, np.ndarray] | None:
+        """Return the largest weight and the features of a row that has it; None for sparse data."""
+        found = [row for part in self.parts if (row := part.heaviest_row()) is not None]
+        return max(found, key=lambda row: row[0]) if found else None
+
+    def row_sums(self, units: LinearUnits, specs: Sequence[SumSpec]) -> BlockSums:
+        """Return sums over the rows, added up over the blocks."""
+        return self.assembled(specs, [partial(part.row_sums, units) for part in self.parts])
+
+    def assembled(self, specs: Sequence[SumSpec], makers: Sequence[Any]) -> BlockSums:
+        """Return sums over the rows of all blocks from makers of the sums of each."""
+        additive = [spec for spec in specs if spec.additive]
+        parts = [
+            make([spec.part(start, part.n_rows) for spec in additive])
+            for make, part, start in zip(makers, self.parts, self._starts)
+        ]
+        functions = [spec.on(self) for spec in specs if not spec.additive]
+        whole = JoinedSums(functions) if len(functions) > 1 else (functions or [None])[0]
+
+        def gather() -> MemorySums:
+            model: Any = parts[0].model
+            return self.gathered().row_sums(model.units, specs)
+
+        return BlockSums(parts, whole, self, gather)
+
+    def gathered(self) -> MemoryTable:
+        """Return the rows in one place."""
+        stack = sparse.vstack if self.is_sparse else np.vstack
+        options = {"format": "csr"} if self.is_sparse else {}
+        return MemoryTable(
+            self.y,
+            stack([part.X for part in self.parts], **options),
+            None if self.groups is None else self.groups.arrays,
+            weight=self._joined("sample") if self.weighted else None,
+            objective_weight=self._joined("objective"),
+            classes=self.labels,
+        )
+
+    def digest(self) -> str:
+        """Return a short text that differs where the rows do."""
+        return digest([part.digest() for part in self.parts])
+
+    @property
+    def _starts(self) -> list[int]:
+        return np.cumsum([0, *(part.n_rows for part in self.parts[:-1])]).tolist()
+
+    def _joined(self, over: str) -> np.ndarray:
+        return np.concatenate([part.weights(over) for part in self.parts])

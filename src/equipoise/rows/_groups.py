@@ -1,0 +1,221 @@
+"""Groups: sensitive columns as codes, whatever they were given as."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+
+from equipoise import _check
+from equipoise.rows._group_input import (
+    MOST_GROUPS,
+    array_of,
+    coded,
+    columns_of,
+    in_order,
+    listed,
+    too_many,
+)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One group: a value of one sensitive column, or of each of several."""
+
+    values: tuple[tuple[Any, Any], ...]  # (column, value) pairs
+
+    def __str__(self) -> str:
+        return " & ".join(f"{column}={value}" for column, value in self.values)
+
+
+class GroupColumn:
+    """One sensitive column, or the intersections of several.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        Its name; several for an intersection.
+    values : tuple
+        The distinct values, sorted where they can be; tuples for an intersection.
+    labels : tuple of str
+        How the groups are called in messages and reports.
+    counts : ndarray of int
+        The rows of each group.
+    codes : ndarray of shape (n,), or None where the rows are elsewhere
+        The position of each row's value in `values`.
+    """
+
+    def __init__(
+        self,
+        columns: tuple[str, ...],
+        values: Sequence[Any],
+        labels: Sequence[str],
+        counts: np.ndarray,
+        codes: np.ndarray | None = None,
+    ) -> None:
+        self.columns, self.values, self.labels = columns, tuple(values), tuple(labels)
+        self.counts = counts
+        self.codes = None if codes is None else codes.astype(np.int16)  # MOST_GROUPS fit
+        self._position = {value: code for code, value in enumerate(values)}
+
+    @property
+    def name(self) -> str:
+        """The name of the column, or of the columns."""
+        return " & ".join(self.columns)
+
+    def find(self, value: Any) -> int | None:
+        """Return the code of a value, or None."""
+        return self._position.get(value)
+
+    @cached_property
+    def _order(self) -> tuple[np.ndarray, np.ndarray]:
+        assert self.codes is not None
+        order = row_numbers(np.argsort(self.codes, kind="stable"))  # 16 bits: a radix sort
+        return order, np.r_[0, np.cumsum(self.counts)]
+
+    def members(self, code: int) -> np.ndarray:
+        """Return the rows of a group, in their order."""
+        order, ends = self._order
+        return order[ends[code] : ends[code + 1]]
+
+    @staticmethod
+    def merged(parts: Sequence[GroupColumn]) -> GroupColumn:
+        """Return the column of the rows of all parts, without their codes."""
+        counts: dict[Any, int] = {}
+        names: dict[Any, str] = {}
+        for part in parts:
+            for value, label, count in zip(part.values, part.labels, part.counts.tolist()):
+                counts[value] = counts.get(value, 0) + count
+                names[value] = label
+        values = in_order(counts)
+        totals = np.array([counts[value] for value in values])
+        return GroupColumn(parts[0].columns, values, [names[v] for v in values], totals)
+
+
+class Groups(ABC):
+    """The sensitive columns of the training rows."""
+
+    columns: Mapping[str, GroupColumn]
+    arrays: Mapping[str, np.ndarray]
+
+    @abstractmethod
+    def crossed(self, names: tuple[str, ...]) -> GroupColumn:
+        """Return the groups that rows share in all of these columns; only those that occur."""
+
+    @final
+    def column(self, owner: str, name: Any) -> GroupColumn:
+        """Return the column of this name."""
+        name = str(name)
+        if name not in self.columns:
+            _check.fail(owner, "column", f"must be one of {listed(self.columns)}", name)
+        return self.columns[name]
+
+    @final
+    def intersection(self, owner: str, names: tuple[Any, ...]) -> GroupColumn:
+        """Return the intersections of these columns."""
+        parts = [self.column(owner, name) for name in names]
+        if len(parts) < 2:
+            _check.fail(owner, "column", "needs two columns for intersections", names)
+        found = self.crossed(tuple(part.columns[0] for part in parts))
+        if len(found.values) > MOST_GROUPS:
+            too_many(owner, found.name, len(found.values), int(found.counts.sum()))
+        return found
+
+    @final
+    def where(self, owner: str, value: Any) -> GroupColumn:
+        """Return the one column that holds `value`."""
+        found = [c for c in self.columns.values() if c.find(value) is not None]
+        if not found:
+            known = [v for c in self.columns.values() for v in c.values]
+            _check.fail(owner, "group", f"must be one of {listed(known)}", value)
+        if len(found) > 1:
+            names = listed(c.name for c in found)
+            rule = f"occurs in the columns {names}: say which, as {{column: value}}"
+            _check.fail(owner, "group", rule, value)
+        return found[0]
+
+
+@final
+class MemoryGroups(Groups):
+    """Sensitive columns in memory.
+
+    Parameters
+    ----------
+    features : array, Series, DataFrame or dict of columns
+        One column, or several; values of any kind, none missing.
+    n : int
+        The rows there must be.
+    owner : str
+        Whom messages about them name.
+    """
+
+    def __init__(self, features: Any, n: int, owner: str = "Groups") -> None:
+        named = columns_of(owner, features)
+        self.columns: dict[str, GroupColumn] = {}
+        self.arrays: dict[str, np.ndarray] = {}
+        self._crossed: dict[tuple[str, ...], GroupColumn] = {}
+        for name, column in named.items():
+            array = array_of(owner, name, column, n)
+            values, codes = coded(owner, name, array)
+            prefix = "" if len(named) == 1 else f"{name}="
+            labels = [f"{prefix}{value}" for value in values]
+            counts = np.bincount(codes, minlength=len(values))
+            self.columns[name] = GroupColumn((name,), values, labels, counts, codes)
+            self.arrays[name] = array
+
+    def crossed(self, names: tuple[str, ...]) -> GroupColumn:
+        """Return the groups that rows share in all of these columns; only those that occur."""
+        if names not in self._crossed:
+            self._crossed[names] = self._cross(names)
+        return self._crossed[names]
+
+    def _cross(self, names: tuple[str, ...]) -> GroupColumn:
+        parts = [self.columns[name] for name in names]
+        codes = np.zeros(len(self.arrays[names[0]]), dtype=np.int64)
+        for part in parts:
+            codes = codes * len(part.values) + part.codes
+        cells, inverse = np.unique(codes, return_inverse=True)
+        values: list[Any] = []
+        for cell in cells.tolist():
+            picked = []
+            for part in reversed(parts):
+                cell, code = divmod(cell, len(part.values))
+                picked.append(part.values[code])
+            values.append(tuple(reversed(picked)))
+        labels = [" & ".join(f"{c}={v}" for c, v in zip(names, value)) for value in values]
+        inverse = inverse.ravel()
+        counts = np.bincount(inverse, minlength=len(values))
+        return GroupColumn(names, values, labels, counts, inverse)
+
+
+@final
+class BlockGroups(Groups):
+    """The sensitive columns of several parts, as one."""
+
+    def __init__(self, parts: Sequence[Groups]) -> None:
+        self.parts = tuple(parts)
+        names = list(self.parts[0].columns)
+        self.columns = {
+            name: GroupColumn.merged([part.columns[name] for part in self.parts]) for name in names
+        }
+
+    def crossed(self, names: tuple[str, ...]) -> GroupColumn:
+        """Return the groups that rows share in all of these columns, over all parts."""
+        return GroupColumn.merged([part.crossed(names) for part in self.parts])
+
+    @property
+    def arrays(self) -> dict[str, np.ndarray]:  # type: ignore[override]
+        """The columns, brought together."""
+        return {
+            name: np.concatenate([part.arrays[name] for part in self.parts])
+            for name in self.columns
+        }
+
+
+def row_numbers(rows: np.ndarray) -> np.ndarray:
+    """Return row numbers in 32 bits, where they fit."""
+    return rows if len(rows) >= 1 << 31 else rows.astype(np.int32)

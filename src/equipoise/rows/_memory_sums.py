@@ -1,0 +1,211 @@
+"""Sums over rows that are in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import copy
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from equipoise._array import Array, to_numpy
+from equipoise.models import Model, ModelPoint, Sketch
+from equipoise.rows._row_sums import Confusion, NearKinks, RowSums
+from equipoise.rows._sums import Sums, sums_at
+from equipoise.terms import ScoreSum, ScoreSumPoint, Scores, SumBounds
+
+if TYPE_CHECKING:
+    from equipoise.rows._entries import SumSpec
+    from equipoise.rows._memory_table import MemoryTable
+
+FEWEST_HEAVY, MOST_HEAVY = 512, 4096  # rows on rounded kinks that an estimate takes one by one
+
+
+class MemorySums(RowSums):
+    """Sums over rows that are in memory: a model of the rows, and sums of its scores.
+
+    Parameters
+    ----------
+    model : Model
+    sums : ScoreSum
+        Over the model's rows.
+    table : MemoryTable, optional
+        The labels, weights and groups of the rows, where predictions are to be counted by them.
+    """
+
+    def __init__(self, model: Model, sums: ScoreSum, table: MemoryTable | None = None) -> None:
+        self.model, self.sums, self.table = model, sums, table
+        self.dim, self.n_rows, self.n_sums = model.dim, model.n_rows, sums.size
+        self.linear, self.penalised = model.linear, model.penalised
+        self.additive = sums.additive
+        self.smooth, self.rounding = sums.smooth and model.smooth, model.rounding
+        self._rounded = False  # whether kinks of the sums were rounded
+        self._sketched: ScoreSum | None = None  # the sums of the sketch's rows
+
+    def at(self, x: Array) -> Sums:
+        """Evaluate the sums: one product with the data of a linear model, one exponential a row."""
+        point = self.model.at(x)
+        sums = self.sums.at(Scores(point.scores))
+        curvature: Callable[[np.ndarray], np.ndarray] | None = None
+        if self.model.sketchable and sums.bend is not None and isinstance(x, np.ndarray):
+            curvature = partial(self._curvature, sums, x)
+        return sums_at(point, sums, self.model.linear, curvature)
+
+    def summing(self, specs: Sequence[SumSpec]) -> MemorySums:
+        """Return other sums over the same rows, by the same model."""
+        return MemorySums(self.model, self._table.score_sums(specs), self.table)
+
+    def scored(self, x: Array) -> ModelPoint:
+        """Evaluate the scores."""
+        return self.model.at(x)
+
+    def _curvature(self, sums: ScoreSumPoint, x: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """Estimate the Hessian of ``u . sums`` from the rows of a sketch.
+
+        Where kinks are rounded, few rows bend much: those are taken one by one, as a sample would
+        miss them.
+        """
+        sketch = self.model.sketch(self._rounded)
+        if len(sketch.index) == self.n_rows:
+            return sketch.gram(_bends(sums, u))
+        index = np.asarray(sketch.index)
+        if self._sketched is None:
+            self._sketched = self.sums.rows(index, 1.0)
+        bends = _bends(self._sketched.at(Scores(sketch.scores(x))), u)
+        if not self._rounded:
+            return sketch.gram(bends)
+        all_bends = _bends(sums, u)
+        heavy = _heaviest(all_bends, self.dim)
+        bends[np.isin(index, heavy)] = 0.0
+        rows: Any = self.model.rows(heavy)
+        return sketch.gram(bends) + Sketch(rows, sketch.diagonal).gram(all_bends[heavy])
+
+    def bounds(self) -> SumBounds:
+        """Return constants of the sums from the lengths of the rows."""
+        return self.sums.bounds(self.model.lengths if self.model.linear else None)
+
+    def sharpened(self, k: float) -> MemorySums:
+        """Return the sums with sharper sigmoids."""
+        return self._with(self.sums.sharpened(k))
+
+    def smoothed(self, width: float) -> MemorySums:
+        """Return the sums with kinks rounded."""
+        changed = self._with(self.sums.smoothed(width))
+        changed._rounded = True
+        return changed
+
+    def some(self, index: np.ndarray, scale: float) -> MemorySums:
+        """Return the sums over some rows alone, times `scale`."""
+        return MemorySums(self.model.rows(index), self.sums.rows(index, scale))
+
+    def near_kinks(self, x: np.ndarray, width: float, most: int) -> NearKinks | None:
+        """Return the rows within `width` of a kink, for a linear model."""
+        if not self.model.linear:
+            return None
+        scores = self.model.scores(x)
+        found = self.sums.kinks(Scores(scores), width)
+        if found is None or not 0 < found.rows.size <= most:
+            return None
+        rows = self.model.rows(found.rows).jacobian()
+        if rows is None:
+            return None
+        return NearKinks(found, rows, scores[found.rows], float(np.abs(scores).max()))
+
+    @property
+    def is_smooth(self) -> np.ndarray:
+        """Which of the sums have a Lipschitz gradient."""
+        return self.sums.is_smooth
+
+    @property
+    def largest(self) -> np.ndarray:
+        """The most that one row adds to each thresholded sum."""
+        return self.sums.largest
+
+    def thresholded(self, x: np.ndarray) -> np.ndarray:
+        """Return the sums of predictions."""
+        return self.sums.thresholded(Scores(self.model.predicted(x)))
+
+    def positives(self, x: np.ndarray) -> tuple[int, int]:
+        """Return how many of the rows that count are predicted positive, and how many count."""
+        used = self.sums.used
+        positive = np.count_nonzero((self.model.predicted(x) > 0) & used)
+        return int(positive), int(np.count_nonzero(used))
+
+    def at_thresholds(self, x: np.ndarray, edges: np.ndarray, thresholded: bool) -> np.ndarray:
+        """Return the sums with each of the numbers subtracted from all scores: no products."""
+        if thresholded:
+            scores = self.model.predicted(x)
+            found = [self.sums.thresholded(Scores(scores - edge)) for edge in edges]
+        else:
+            scores = to_numpy(self.model.scores(x))
+            found = [self.sums.values(scores - edge) for edge in edges]
+        return np.array(found).reshape(len(edges), self.n_sums)
+
+    def sorted_scores(self, x: np.ndarray) -> np.ndarray:
+        """Return the scores of the rows that count, ascending."""
+        return np.sort(self.model.predicted(x)[self.sums.used], kind="stable")
+
+    def score_moments(self, x: np.ndarray, center: float) -> np.ndarray:
+        """Return weighted sums of the scores and their squares."""
+        apart, weight = to_numpy(self.model.scores(x)) - center, self._table.weight
+        if weight is None:
+            return np.array([apart.size, apart.sum(), apart @ apart])
+        return np.array([weight.sum(), weight @ apart, weight @ apart**2])
+
+    def confusion(self, x: np.ndarray, column: str | None = None) -> Confusion:
+        """Count labels and predictions: of all rows, or of every group of a sensitive column."""
+        table = self._table
+        predicted, weight = self.model.predicted(x) > 0, table.weights()
+        codes, count = table.positive.astype(np.int32), 1
+        if column is not None and table.groups is not None:
+            groups: Any = table.groups.columns[column]
+            codes, count = codes + 2 * groups.codes.astype(np.int32), len(groups.values)
+
+        def counted(weights: Any = None) -> np.ndarray:
+            return np.bincount(codes, weights, minlength=2 * count).reshape(count, 2)
+
+        return Confusion(
+            counted(), counted(weight), counted(weight**2), counted(weight * predicted)
+        )
+
+    def wrong_by_class(self, x: np.ndarray) -> np.ndarray:
+        """Return the weight of the rows of each class that are predicted as another."""
+        scores, table = self.model.predicted(x), self._table
+        codes = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        wrong = np.asarray(table.classes)[codes] != table.y
+        weight = table.weights() * wrong
+        return np.array([float(weight[table.y == label].sum()) for label in table.classes])
+
+    def gathered(self) -> MemorySums:
+        """Return itself."""
+        return self
+
+    @property
+    def _table(self) -> MemoryTable:
+        if self.table is None:
+            raise ValueError("MemorySums: labels and weights are needed; make it by a table.")
+        return self.table
+
+    def _with(self, sums: ScoreSum) -> MemorySums:
+        """Return other sums of the same rows: nothing that was computed of the old ones is kept."""
+        changed = copy(self)
+        changed.sums, changed._sketched = sums, None
+        changed.smooth = sums.smooth and self.model.smooth
+        return changed
+
+
+def _bends(sums: ScoreSumPoint, u: np.ndarray) -> np.ndarray:
+    """Return the second derivative of ``u . sums`` with respect to every score, where it is positive."""
+    assert sums.bend is not None
+    return np.maximum(to_numpy(sums.bend(u)), 0.0)
+
+
+def _heaviest(bends: np.ndarray, dim: int) -> np.ndarray:
+    """Return the rows of the largest second derivatives, on a rounded kink or near it.
+
+    So many that those beyond the kinks of a solution, at most `dim`, are among them: these bend the
+    functions in the directions that are left.
+    """
+    number = min(max(2 * dim, FEWEST_HEAVY), MOST_HEAVY, bends.size)
+    return np.sort(np.argpartition(-bends, number - 1)[:number])

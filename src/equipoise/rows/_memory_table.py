@@ -1,0 +1,226 @@
+"""Training rows in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from typing import Any, final
+
+import numpy as np
+from scipy import sparse
+
+from equipoise import _check
+from equipoise.models import LinearUnits, linear_model
+from equipoise.rows._columns import column_moments, squared_distances
+from equipoise.rows._digest import digest
+from equipoise.rows._entries import RateEntry, Subgroup, SumSpec, Tally
+from equipoise.rows._group_input import SHOWN
+from equipoise.rows._groups import Groups, MemoryGroups, row_numbers
+from equipoise.rows._memory_sums import MemorySums
+from equipoise.rows._table import ColumnMoments, Table
+from equipoise.terms import JoinedSums, Pointwise, Rates, ScoreSum, Sigmoid
+
+
+@final
+class MemoryTable(Table):
+    """Training rows in memory.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Labels.
+    X : array or CSR matrix of shape (n, d), optional
+        The features; without them nothing can be fitted, but constraints can be bound.
+    groups : Groups or sensitive columns, optional
+    weight, objective_weight : array of shape (n,), optional
+        The weights of the rows in rates, and in the objective (by default the same).
+    classes : sequence of labels, optional
+        By default the sorted values of `y`.
+    owner : str
+        Whom messages about the input name.
+    """
+
+    def __init__(
+        self,
+        y: Any,
+        X: Any = None,
+        groups: Any = None,
+        *,
+        weight: Any = None,
+        objective_weight: Any = None,
+        classes: Any = None,
+        owner: str = "MemoryTable",
+    ) -> None:
+        self._y = np.asarray(y)
+        if self._y.ndim != 1 or self._y.size == 0:
+            _check.fail(owner, "y", "must be a vector of labels", self._y.shape)
+        n = self.n_rows = self._y.size
+        self.labels = _labels(owner, self._y, classes)
+        self.X = X
+        self.n_columns = 0 if X is None else X.shape[1]
+        self.is_sparse = sparse.issparse(X)
+        self.dtype = np.dtype(np.float64 if X is None else X.dtype)
+        self.weighted = weight is not None
+        self.weight = None if weight is None else _weights(owner, "sample_weight", weight, n)
+        self._objective = self.weight
+        if objective_weight is not None:
+            self._objective = _weights(owner, "objective_weight", objective_weight, n)
+        known = groups is None or isinstance(groups, Groups)
+        self.groups = groups if known else MemoryGroups(groups, n, owner)
+        self._members: dict[Subgroup, np.ndarray] = {}  # between tallies and rates
+
+    @property
+    def y(self) -> np.ndarray:
+        """The labels."""
+        return self._y
+
+    @property
+    def positive(self) -> np.ndarray:
+        """Which rows are of the positive (second) class."""
+        return self._y == self.classes[1]
+
+    def weights(self, over: str = "sample") -> np.ndarray:
+        """Return the weight of every row, in rates or in the objective."""
+        weight = self.weight if over == "sample" else self._objective
+        return np.ones(self.n_rows) if weight is None else weight
+
+    def total(self, over: str = "sample") -> float:
+        """Return the weight of all rows."""
+        weight = self.weight if over == "sample" else self._objective
+        return float(self.n_rows if weight is None else weight.sum())
+
+    def class_counts(self) -> np.ndarray:
+        """Return the number of rows of every class."""
+        return np.array([np.count_nonzero(self._y == label) for label in self.classes])
+
+    def class_totals(self) -> np.ndarray:
+        """Return the weight of the rows of every class."""
+        weight = self.weights()
+        return np.array([float(weight[self._y == label].sum()) for label in self.classes])
+
+    def class_weighted(self, weights: Mapping[Any, float]) -> MemoryTable:
+        """Return the table with the objective's weights multiplied by a weight for each class."""
+        factor = np.ones(self.n_rows)
+        for label, value in weights.items():
+            factor[self._y == label] = value
+        changed = copy(self)
+        changed._objective = factor if self.weight is None else factor * self.weight
+        return changed
+
+    def tallies(self, entries: Sequence[RateEntry]) -> list[Tally]:
+        """Return what the subgroups of these rates hold."""
+        return [self._tally(entry) for entry in entries]
+
+    def _tally(self, entry: RateEntry) -> Tally:
+        rows = self._rows_of(entry.subgroup)
+        weight = self.weights(entry.subgroup.over)[rows]
+        true = 0.0
+        if entry.base in ("error", "churn"):
+            true = float(weight[self._truth(entry)[rows]].sum())
+        return Tally(len(rows), float(weight.sum()), float((weight**2).sum()), true)
+
+    def _rows_of(self, subgroup: Subgroup) -> np.ndarray:
+        """Return the rows of a subgroup that have a weight, in their order."""
+        if subgroup not in self._members:
+            weight = self.weights(subgroup.over)
+            if subgroup.cell is None:
+                rows = row_numbers(np.flatnonzero(weight > 0))
+            else:
+                names, values = zip(*subgroup.cell.values)
+                assert self.groups is not None
+                single = len(names) == 1
+                column = self.groups.columns[names[0]] if single else self.groups.crossed(names)
+                code = column.find(values[0] if single else values)
+                rows = column.members(code) if code is not None else np.empty(0, np.int32)
+                rows = rows[weight[rows] > 0]
+            if subgroup.positives is not None:
+                rows = rows[self.positive[rows] == subgroup.positives]
+            self._members[subgroup] = rows
+        return self._members[subgroup]
+
+    def _truth(self, entry: RateEntry) -> np.ndarray:
+        """Return which rows are positive by their label, or by the reference predictions."""
+        if entry.base == "error":
+            return self.positive
+        assert entry.reference is not None
+        given = entry.reference.predictions
+        if len(given) != self.n_rows:
+            reason = (
+                f"`reference` must have one prediction for each of the {self.n_rows} training "
+                f"rows, got {len(given)}. Predict on the rows you fit on."
+            )
+            raise _check.InputError("churn", reason, "reference")
+        unknown = set(np.unique(given).tolist()) - set(self.classes)
+        if unknown:
+            rule = f"must hold labels of the classes {self.classes}"
+            _check.fail("churn", "reference", rule, sorted(unknown, key=str)[:SHOWN])
+        return given == self.classes[1]
+
+    def rates(self, function: Pointwise, entries: Sequence[RateEntry]) -> Rates:
+        """Return rates of one pointwise function: this table's part of each."""
+        rows, values = [np.empty(0, np.int32)], [np.empty(0)]
+        for entry in entries:
+            index = self._rows_of(entry.subgroup)
+            share = self.weights(entry.subgroup.over)[index] / entry.total
+            if entry.base in ("error", "churn"):  # P(wrong) = P(truth) + sum (1 - 2 truth) sigma
+                share = np.where(self._truth(entry)[index], -share, share)
+            rows.append(index)
+            values.append(share)
+        ends = np.cumsum([len(part) for part in rows])
+        index_type = sparse.get_index_dtype(maxval=max(int(ends[-1]), self.n_rows))
+        columns = np.concatenate(rows).astype(index_type, copy=False), ends.astype(index_type)
+        shape = (self.n_rows, len(entries))
+        matrix = sparse.csc_array((np.concatenate(values), *columns), shape=shape)
+        sign = None
+        if not isinstance(function, Sigmoid):  # of the margin, not of the score
+            sign = np.where(self.positive, 1, -1).astype(np.int8)
+        return Rates(function, matrix, sign)
+
+    def score_sums(self, specs: Sequence[SumSpec]) -> ScoreSum:
+        """Return sums over the rows as functions of the scores."""
+        made = [spec.on(self) for spec in specs]
+        self._members = {}
+        return made[0] if len(made) == 1 else JoinedSums(made)
+
+    def row_sums(self, units: LinearUnits, specs: Sequence[SumSpec]) -> MemorySums:
+        """Return sums over the rows as functions of the parameters of a linear model."""
+        return MemorySums(linear_model(self.X, units), self.score_sums(specs), self)
+
+    def moments(self) -> ColumnMoments:
+        """Return weighted sums over the columns: entries, squares, those that are not 0."""
+        return ColumnMoments(*column_moments(self.X, self.weights()))
+
+    def variances(self, center: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Return weighted sums of squared distances from the centre, for some columns."""
+        return squared_distances(self.X, self.weights(), center, columns)
+
+    def heaviest_row(self) -> tuple[float, np.ndarray] | None:
+        """Return the largest weight and the features of a row that has it; None for sparse data."""
+        if self.is_sparse:
+            return None
+        weight = self.weights()
+        row = int(np.argmax(weight))
+        return float(weight[row]), np.asarray(self.X[row], dtype=np.float64)
+
+    def digest(self) -> str:
+        """Return a short text that differs where the rows do."""
+        arrays = None if self.groups is None else dict(self.groups.arrays)
+        return digest(self.X, self._y, arrays, self.weight)
+
+
+def _labels(owner: str, y: np.ndarray, classes: Any) -> np.ndarray:
+    found = np.unique(y)
+    if classes is None:
+        return found
+    given = np.asarray(classes)
+    if not set(found.tolist()) <= set(given.tolist()):
+        rule = f"must be the two classes of `y`, {tuple(found.tolist())}"
+        _check.fail(owner, "classes", rule, given.tolist())
+    return given
+
+
+def _weights(owner: str, parameter: str, weight: Any, n: int) -> np.ndarray:
+    weight = _check.vector(owner, parameter, weight, n)
+    if (weight < 0).any() or not weight.any():
+        _check.fail(owner, parameter, "must be non-negative and not all 0", weight.min())
+    return weight

@@ -1,0 +1,105 @@
+"""Table: the training rows, wherever they are."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from equipoise.models import LinearUnits
+from equipoise.rows._entries import RateEntry, SumSpec, Tally
+from equipoise.rows._groups import Groups
+from equipoise.rows._row_sums import RowSums
+
+
+@dataclass(frozen=True)
+class ColumnMoments:
+    """Weighted sums over every column, (d,) each."""
+
+    entries: np.ndarray
+    squares: np.ndarray
+    present: np.ndarray  # the weight of the entries that are not 0
+
+    def __add__(self, other: ColumnMoments) -> ColumnMoments:
+        """Return the sums over the rows of both."""
+        names = [field.name for field in fields(self)]
+        return ColumnMoments(*(getattr(self, name) + getattr(other, name) for name in names))
+
+
+class Table(ABC):
+    """Features, labels, weights and groups of the training rows, and every sum over them.
+
+    Attributes
+    ----------
+    n_rows, n_columns : int
+    labels : ndarray of shape (K,)
+        The classes, sorted: the negative and the positive one, or more.
+    groups : Groups or None
+        The sensitive columns.
+    weighted : bool
+        Whether rows have weights of their own.
+    is_sparse : bool
+    dtype : dtype
+        Of the features.
+    """
+
+    n_rows: int
+    n_columns: int
+    labels: np.ndarray
+    groups: Groups | None
+    weighted: bool
+    is_sparse: bool
+    dtype: np.dtype
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """The classes as plain Python values."""
+        return tuple(self.labels.tolist())
+
+    @property
+    @abstractmethod
+    def y(self) -> np.ndarray:
+        """The labels of all rows, in one place."""
+
+    @abstractmethod
+    def total(self, over: str = "sample") -> float:
+        """Return the weight of all rows; over "objective" with class weights."""
+
+    @abstractmethod
+    def class_counts(self) -> np.ndarray:
+        """Return the number of rows of every class."""
+
+    @abstractmethod
+    def class_totals(self) -> np.ndarray:
+        """Return the weight of the rows of every class."""
+
+    @abstractmethod
+    def class_weighted(self, weights: Mapping[Any, float]) -> Table:
+        """Return the table with the objective's weights multiplied by a weight for each class."""
+
+    @abstractmethod
+    def tallies(self, entries: Sequence[RateEntry]) -> list[Tally]:
+        """Return what the subgroups of these rates hold."""
+
+    @abstractmethod
+    def moments(self) -> ColumnMoments:
+        """Return weighted sums over the columns."""
+
+    @abstractmethod
+    def variances(self, center: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Return weighted sums of squared distances from the centre, for some columns."""
+
+    @abstractmethod
+    def heaviest_row(self) -> tuple[float, np.ndarray] | None:
+        """Return the largest weight and the features of a row that has it; None for sparse data."""
+
+    @abstractmethod
+    def row_sums(self, units: LinearUnits, specs: Sequence[SumSpec]) -> RowSums:
+        """Return sums over the rows as functions of the parameters of a linear model."""
+
+    @abstractmethod
+    def digest(self) -> str:
+        """Return a short text that differs where the rows do."""

@@ -1,0 +1,235 @@
+"""One run of a solver: the loop, and everything that changes from step to step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from equipoise._array import Array, all_finite
+from equipoise.certificate import Certificate, examine
+from equipoise.problem import Problem
+from equipoise.run._budget import Budget
+from equipoise.run._checkpoint import Checkpoint, Timer, identify
+from equipoise.run._watched import WatchedProblem, Counter, NonFiniteError
+from equipoise.run._iteration import Iteration
+from equipoise.run._result import Result
+from equipoise.run._stopwatch import Stopwatch
+from equipoise.run._trace import Trace
+from equipoise.run._verdict import examine_both, judge
+from equipoise.solvers import Solver
+from equipoise.status import Status
+
+
+class Run:
+    """One run: its state is what a checkpoint holds."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        solver: Solver,
+        x0: Array,
+        seed: int,
+        tol: float,
+        density: int,
+        checkpoint: Checkpoint | None,
+        budget: Budget,
+    ) -> None:
+        self.problem, self.solver, self.tol, self.density = problem, solver, tol, density
+        self.checkpoint, self.budget = checkpoint, budget
+        self.identity = identify(problem, solver, x0, seed, density) if checkpoint else {}
+        stored = checkpoint.load(self.identity) if checkpoint else None
+        self.rng = np.random.default_rng(seed)
+        if stored is None:
+            self.counter, self.trace = Counter(), Trace()
+            self.t, self.due, self.watch = 0, 0, Stopwatch()
+            self.best: Certificate | None = None
+        else:
+            self.rng.bit_generator.state = stored["rng"]
+            self.counter, self.trace = stored["counter"], stored["trace"]
+            self.t, self.due, self.watch = stored["t"], stored["due"], Stopwatch(stored["seconds"])
+            self.best = stored["best"]
+        self.counted = WatchedProblem(problem, self.counter)
+        self.counted.resume(stored["latest"] if stored else None)
+        self.latest: Certificate | None = None
+        try:
+            self.state = solver.init(self.counted, x0) if stored is None else stored["state"]
+        except NonFiniteError as error:
+            raise ValueError(f"solve: `x0` must be a point where all is finite. {error}") from None
+        self.previous = solver.output(self.state)
+        self._mark()
+        self.error: BaseException | None = None
+        self.detail = ""
+
+    def go(self, max_steps: int, max_seconds: float | None) -> Result:
+        """Take steps until there is a reason to stop."""
+        timer = Timer(self.checkpoint.every) if self.checkpoint else None
+        self.watch.start()
+        try:
+            status = None
+            while status is None:
+                status = self._reason(max_steps, max_seconds)
+                if status is not None:
+                    break
+                new = self.solver.step(self.counted, self.state, self.t, self.rng)
+                self.previous, self.state = self.solver.output(self.state), new
+                self.t += 1
+                if timer is not None:
+                    self._mark()
+                if self.budget.callback is not None:
+                    status = self._call(self.budget.callback)
+                if timer is not None and timer.due():
+                    with self.watch.paused():
+                        self._save()
+                self.budget.stepped(self.t, self.latest)
+        except KeyboardInterrupt:
+            status = Status.INTERRUPTED
+            self.budget.stop(status)
+        except NonFiniteError as error:
+            status, self.detail = Status.NON_FINITE, str(error)
+        except BaseException as error:
+            self.watch.read()
+            self._save()
+            error.add_note(f"(raised in step {self.t} of {type(self.solver).__name__})")
+            raise
+        self.watch.read()
+        result = self._finish(status)
+        self._save()
+        self.counted.forget()
+        self.budget.ended(self.t, self.counter)
+        return result
+
+    def _reason(self, max_steps: int, max_seconds: float | None) -> Status | None:
+        """Examine if it is time to, and say why to stop, if there is a reason."""
+        if self.t >= self.due:
+            with self.watch.paused():
+                certificate = self._examine(quick=self.solver.exact)
+            self.due = max(self.t + 1, int(np.ceil((self.t + 1) * 10 ** (1 / self.density))) - 1)
+            if self.tol > 0 and certificate.residual <= self.tol:
+                return Status.CONVERGED
+        verdict = self.solver.verdict(self.state)
+        if verdict is not None:
+            return verdict
+        if self.t >= max_steps:
+            return Status.MAX_STEPS
+        if (wish := self.budget.wish) is not None:
+            return wish
+        if max_seconds is not None and self.watch.read() >= max_seconds:
+            return Status.MAX_SECONDS
+        return None
+
+    def _examine(self, quick: bool = False) -> Certificate:
+        """Certify the solver's output; remember the best so far."""
+        certificate = self._certify(self.solver.output(self.state), quick)
+        if self.best is None or certificate.residual < self.best.residual:
+            self.best = certificate
+        self.trace.add(self.t, certificate, self.counter, self.watch.seconds, self.budget.stage)
+        self.budget.examined(self.t, certificate, self.counter)
+        self.latest = certificate
+        return certificate
+
+    def _certify(self, output: tuple[Array, Any], quick: bool = False) -> Certificate:
+        """Certify a solver's output; quickly with the solver's own multipliers."""
+        x, multipliers = output
+        if not all_finite(x):
+            raise NonFiniteError("The method's output is not finite.")
+        point = self.counted.free(x)  # examinations are not the solver's count
+        if quick and multipliers is not None:
+            return examine(self.problem, point, multipliers)
+        return examine_both(self.problem, point, multipliers, self.tol)
+
+    def _finish(self, status: Status) -> Result:
+        """Certify the point to return, and settle the status by the certificate."""
+        status, certificate = self._final(status)
+        least = min((row.violation for row in self.trace.rows), default=np.inf)
+        verdict = judge(self.problem, status, certificate, self.tol, self.counter.values, least)
+        if status is Status.NON_FINITE:
+            self.detail += f" The last finite point is returned (step {self.t})."
+        return Result(
+            x=certificate.x,
+            certificate=certificate,
+            verdict=verdict.with_detail(self.detail),
+            nit=self.t,
+            nfev=self.counter.values,
+            njev=self.counter.gradients,
+            nhev=self.counter.products,
+            seconds=self.watch.seconds,
+            trace=self.trace,
+            state=self.state,
+            tol=self.tol,
+            error=self.error,
+        )
+
+    def _final(self, status: Status) -> tuple[Status, Certificate]:
+        """Certify the point to return: the output; after trouble, the best there is."""
+        last = self.trace.rows[-1].step if self.trace.rows else -1
+        interrupted = status is Status.INTERRUPTED
+        if self.latest is not None and last == self.t and not interrupted:
+            exact = self.solver.exact and self.latest.residual > self.tol
+            return status, self._certify(self.solver.output(self.state)) if exact else self.latest
+        if status is not Status.NON_FINITE:
+            try:
+                certificate = self._examine()
+                return status, (self.best or certificate) if interrupted else certificate
+            except NonFiniteError as error:
+                self.detail = f"{self.detail} {error}".strip()
+                user = (Status.INTERRUPTED, Status.STOPPED, Status.CALLBACK_FAILED)
+                status = status if status in user else Status.NON_FINITE
+        for output in (lambda: self.solver.output(self.state), lambda: self.previous):
+            try:
+                return status, self._certify(output())
+            except (NonFiniteError, ValueError):
+                continue
+        if self.best is None:
+            raise ValueError(f"solve: `x0` must be a point where all is finite. {self.detail}")
+        return status, self.best
+
+    def _call(self, callback: Callable) -> Status | None:
+        """Call the user's callback; an error ends the run but loses nothing."""
+        certificate, step = self.latest or self.best, self.budget.steps + self.t
+        iteration = Iteration(
+            step,
+            self.solver,
+            self.watch.seconds,
+            self.state,
+            certificate,  # type: ignore[arg-type]
+            self.budget.stage,
+        )
+        try:
+            with self.watch.paused():
+                callback(iteration)
+        except StopIteration:
+            self.budget.stop(Status.STOPPED)
+            return Status.STOPPED
+        except Exception as error:
+            self.error = error
+            self.detail = f"{type(error).__name__}: {error}"
+            self.budget.stop(Status.CALLBACK_FAILED, error)
+            return Status.CALLBACK_FAILED
+        return None
+
+    def _mark(self) -> None:
+        """Note what a step changes in place, so that a step cut short can be taken again."""
+        self.marked = {
+            "rng": self.rng.bit_generator.state,
+            "counter": replace(self.counter),
+            "latest": self.counted.latest,
+        }
+
+    def _save(self) -> None:
+        if self.checkpoint is None:
+            return
+        self.checkpoint.save(
+            {
+                **self.marked,
+                "identity": self.identity,
+                "state": self.state,
+                "trace": self.trace,
+                "t": self.t,
+                "due": self.due,
+                "seconds": self.watch.seconds,
+                "best": self.best,
+            }
+        )

@@ -1,0 +1,141 @@
+"""`solve`: let a solver take steps on a problem, and certify where it stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from equipoise import _check
+from equipoise._array import Array
+from equipoise.problem import Problem
+from equipoise.run._budget import Budget
+from equipoise.run._checkpoint import Checkpoint
+from equipoise.run._iteration import Iteration
+from equipoise.run._loop import Run
+from equipoise.run._result import Result
+from equipoise.solvers import SOLVERS, Solver, choose
+from equipoise.solvers.solver import check_needs
+
+
+def solve(
+    problem: Problem,
+    solver: Solver | str = "auto",
+    x0: Any = None,
+    *,
+    max_steps: int = 10_000,
+    tol: float = 0.0,
+    max_seconds: float | None = None,
+    seed: int = 0,
+    callback: Callable[[Iteration], Any] | None = None,
+    progress: bool = False,
+    checkpoint: Checkpoint | str | Path | None = None,
+    density: int | None = None,
+    budget: Budget | None = None,
+) -> Result:
+    """Let a solver take steps on a problem, and certify where it stopped.
+
+    Parameters
+    ----------
+    problem : Problem
+    solver : Solver or str
+        A solver object, or its name in `equipoise.solvers.SOLVERS` for one with all defaults. By
+        default one is chosen by the problem's facts (`equipoise.solvers.choose`).
+    x0 : array of shape (d,), optional
+        A point of the domain; by default the projection of 0. It is not changed.
+    max_steps : int
+    tol : float
+        Stop once stationarity, violation and complementarity of the output are all at most `tol`.
+        With 0 the run goes on to the end of its budget. At a kink one subgradient proves little: a
+        run that ends feasible but not certified is examined for near-stationarity (`result.near`),
+        where the facts know the weak convexity and the problem is not huge.
+    max_seconds : float, optional
+        A limit on the solver's time.
+    seed : int
+        All randomness follows from it.
+    callback : callable, optional
+        Called with an `Iteration` after every step, all read-only. Raising `StopIteration` ends the run; any
+        other error ends it too, is kept in ``result.error``, and nothing computed is lost.
+    progress : bool
+        Show a progress bar.
+    checkpoint : Checkpoint or path, optional
+        Keep the run on disk; if the file exists, continue from it, bit for bit. `max_steps` and
+        `max_seconds` count the whole run.
+    density : int
+        Examinations per tenfold of steps; each is a row of the trace. By default 6, and 2 for a
+        method that measures its own residual in every step.
+    budget : Budget, optional
+        Shared with other runs: it has the time limit, the callback and the progress bar of all.
+
+    Returns
+    -------
+    Result
+
+    Examples
+    --------
+    >>> from equipoise import solve
+    >>> from equipoise.problems import REFERENCES
+    >>> reference = REFERENCES["convex"]()
+    >>> result = solve(reference.problem, "switching", reference.start, tol=1e-2)
+    >>> result.success, result.x.round(2)
+    (True, array([1., 0.]))
+    """
+    owner = "solve"
+    if not isinstance(problem, Problem):
+        _check.fail(owner, "problem", "must be a Problem", type(problem).__name__)
+    tol = _check.non_negative(owner, "tol", tol)
+    method = _solver(problem, solver, tol)
+    start = _start(problem, x0)
+    max_steps = _check.count(owner, "max_steps", max_steps)
+    if max_seconds is not None:
+        max_seconds = _check.non_negative(owner, "max_seconds", max_seconds)
+    seed = _check.count(owner, "seed", seed)
+    if density is None:
+        density = 2 if method.exact else 6
+    density = _check.count(owner, "density", density, least=1)
+    if callback is not None and not callable(callback):
+        _check.fail(owner, "callback", "must be callable", callback)
+    if budget is not None and (callback is not None or progress):
+        rule = "must be left out with a `budget`, which has them"
+        _check.fail(owner, "callback` and `progress", rule, (callback, progress))
+    if checkpoint is not None and not isinstance(checkpoint, Checkpoint):
+        checkpoint = Checkpoint(checkpoint)
+    check_needs(method, problem, start)
+    if budget is not None:
+        run = Run(problem, method, start, seed, tol, density, checkpoint, budget)
+        return run.go(max_steps, max_seconds)
+    with Budget(callback=callback, progress=progress, name=type(method).__name__) as own:
+        run = Run(problem, method, start, seed, tol, density, checkpoint, own)
+        return run.go(max_steps, max_seconds)
+
+
+def _solver(problem: Problem, solver: Solver | str, tol: float) -> Solver:
+    if isinstance(solver, str):
+        if solver == "auto":
+            return choose(problem, tol)
+        return SOLVERS[_check.choice("solve", "solver", solver, ("auto", *SOLVERS))]()
+    if not isinstance(solver, Solver):
+        hint = " Give an object, e.g. SwitchingSubgradient()." if isinstance(solver, type) else ""
+        raise TypeError(f"solve: `solver` must be a Solver or a name, got {solver!r}.{hint}")
+    return solver
+
+
+def _start(problem: Problem, x0: Any) -> Array:
+    """Return a checked copy of the starting point."""
+    owner = "solve"
+    domain = problem.domain
+    if domain.dim is not None and domain.dim != problem.dim:
+        _check.fail(owner, "problem", f"has dimension {problem.dim}, its domain", domain.dim)
+    if x0 is None:
+        return domain.project(np.zeros(problem.dim))
+    x0 = _check.point(owner, "x0", x0, problem.dim)
+    if hasattr(x0, "detach"):  # a tensor stays on its device
+        x0 = x0.detach().clone()
+    if not domain.contains(x0, atol=1e-6 if x0.dtype.itemsize < 8 else 1e-8):
+        raise ValueError(
+            f"solve: `x0` must lie in the domain {domain!r}, but is {domain.distance(x0):.3g} away "
+            f"from it. Start from `problem.domain.project(x0)`."
+        )
+    return x0

@@ -1,0 +1,127 @@
+"""What may be claimed of the point a run returns: the examiner decides, not the solver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from equipoise._array import Array
+from equipoise.certificate import (
+    Certificate,
+    NearKKT,
+    NearStationarity,
+    diagnose,
+    examine,
+    near_kinks,
+    near_within,
+)
+from equipoise.problem import Point, Problem
+from equipoise.run._watched import WatchedProblem, Counter, NonFiniteError
+from equipoise.status import Status
+
+CLAIMS = (Status.CONVERGED, Status.INFEASIBLE)
+BUDGET = (Status.MAX_STEPS, Status.MAX_SECONDS, Status.STALLED)
+SHARE = 8  # evaluations of the solver per round of cutting planes: a quarter of its cost at most
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A status the certificate agrees with, and the evidence.
+
+    Attributes
+    ----------
+    status : Status
+    detail : str
+        What is particular to this run.
+    blocking : dict
+        Where the status is INFEASIBLE: the constraints in the way, with their weights.
+    near : NearKKT, NearStationarity or None
+        Where CONVERGED rests on near-stationarity: the proof.
+    claim : str or None
+        What the status means here, instead of its usual sentence.
+    """
+
+    status: Status
+    detail: str = ""
+    blocking: dict[str, float] = field(default_factory=dict)
+    near: NearStationarity | NearKKT | None = None
+    claim: str | None = None
+
+    @property
+    def message(self) -> str:
+        """The status as a sentence, with what is particular to this run."""
+        claim = self.claim or self.status.message
+        if self.claim is None and self.near is not None:
+            claim = "Converged to near-stationarity within `tol`."
+        return f"{claim} {self.detail}".strip()
+
+    def with_detail(self, detail: str) -> Verdict:
+        """Return the verdict with one more sentence."""
+        return replace(self, detail=f"{self.detail} {detail}".strip())
+
+
+def examine_both(
+    problem: Problem, point: Point, multipliers: np.ndarray | None, tol: float
+) -> Certificate:
+    """Certify with the solver's multipliers or fitted ones, whichever proves more."""
+    if multipliers is None:
+        return examine(problem, point, None)
+    given = examine(problem, point, np.maximum(multipliers, 0.0))
+    if given.residual <= tol:
+        return given
+    fitted = examine(problem, point, None)
+    return fitted if fitted.residual < given.residual else given
+
+
+def judge(
+    problem: Problem,
+    status: Status,
+    certificate: Certificate,
+    tol: float,
+    evaluations: int,
+    least: float = np.inf,
+) -> Verdict:
+    """Settle the status of a run that ended with `status` at the certified point.
+
+    `least` is the least violation that was examined: a run that has been at a feasible point does not
+    call the problem infeasible.
+    """
+    violation = certificate.violation
+    if status is Status.FEASIBLE and violation > tol:
+        rule = "No `success`: set `tol` to the violation that you accept."
+        return Verdict(status, f"The violation is {violation:.3g}, `tol` is {tol:g}. {rule}")
+    if status not in CLAIMS + BUDGET:
+        return Verdict(status)
+    if tol > 0 and certificate.residual <= tol:
+        return Verdict(Status.CONVERGED)
+    if violation > tol and least <= tol:
+        detail = "Feasible points were passed: start from one of them, or try another solver."
+        return Verdict(Status.STALLED if status in CLAIMS else status, detail)
+    if violation > tol:
+        found = diagnose(problem, problem.at(certificate.x))
+        if found.is_stationary:
+            names = ", ".join(repr(name) for name in list(found.weights)[:3])
+            detail = f"Violation {found.violation:.4g}; in the way: {names}."
+            return Verdict(Status.INFEASIBLE, detail, blocking=found.weights)
+    elif tol > 0 and (near := _near(problem, certificate.x, tol, evaluations)) is not None:
+        return Verdict(Status.CONVERGED, str(near), near=near)
+    if status is Status.CONVERGED and tol == 0:
+        return Verdict(Status.FINISHED)
+    return Verdict(Status.STALLED if status in CLAIMS else status)
+
+
+def _near(
+    problem: Problem, x: Array, tol: float, evaluations: int
+) -> NearStationarity | NearKKT | None:
+    """Prove near-stationarity where the certificate cannot: at kinks, in double precision."""
+    double = isinstance(x, np.ndarray) and x.dtype == np.float64
+    if problem.facts.smooth is True or problem.facts.rounding > 1e-12 or not double:
+        return None
+    try:
+        found = near_kinks(problem, x, tol)
+        if found is not None:
+            return found
+        return near_within(WatchedProblem(problem, Counter()), x, tol, evaluations // SHARE)
+    except (NonFiniteError, np.linalg.LinAlgError, KeyboardInterrupt):
+        return None  # no proof; the run's result is not lost

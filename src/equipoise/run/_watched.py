@@ -1,0 +1,170 @@
+"""A problem that counts its evaluations and refuses values that are not finite."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from equipoise._array import Array, all_finite, square
+from equipoise.problem import Point, Problem
+
+
+class NonFiniteError(ArithmeticError):
+    """A function returned NaN or infinity; the message names it."""
+
+    unbounded = False  # whether the objective is minus infinity
+
+
+@dataclass
+class Counter:
+    """How often a problem was evaluated."""
+
+    values: int = 0  # forward passes
+    gradients: int = 0  # backward passes
+    products: int = 0  # Hessian products
+
+    def __add__(self, other: Counter) -> Counter:
+        """Return both counts together."""
+        return Counter(
+            self.values + other.values,
+            self.gradients + other.gradients,
+            self.products + other.products,
+        )
+
+
+class WatchedProblem(Problem):
+    """The problem a solver sees: the user's, with every evaluation counted and checked."""
+
+    def __init__(self, base: Problem, counter: Counter) -> None:
+        self._base, self._counter = base, counter
+        # Held until the next evaluation is done: were all large arrays freed between two steps, the
+        # allocator would hand their pages back and fault them in again, step after step.
+        self._evaluated: Point | None = None  # the base's latest point
+        self._latest: Point | None = None  # the same, counted and checked
+        self._square = 0.0  # of its `x`
+        self._pulled: tuple[np.ndarray, np.ndarray] | None = None  # its latest weights and gradient
+        self._smoothed: tuple[float, WatchedProblem | None] | None = None  # the latest width
+        self.dim, self.n_constraints = base.dim, base.n_constraints
+        self.domain, self.names, self.facts = base.domain, base.names, base.facts
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._base, name)  # what a method needs beyond the common interface
+
+    def at(self, x: Array) -> Point:
+        """Evaluate, count, and check the values; the same `x` twice in a row is evaluated once."""
+        if self._latest is not None and self._latest.x is x and self._square == square(x):
+            return self._latest
+        self._counter.values += 1
+        self._square = square(x)  # notices an `x` that was changed in place
+        self._pulled = None
+        evaluated = self._base.at(x)
+        self._latest = self._watched(evaluated, self._counter)
+        self._evaluated = evaluated
+        return self._latest
+
+    @property
+    def latest(self) -> Array | None:
+        """Where the latest evaluation was."""
+        return None if self._latest is None else self._latest.x
+
+    def resume(self, latest: Array | None) -> None:
+        """Go on as if the evaluation at `latest`, counted in an earlier part of the run, were at hand."""
+        if latest is not None:
+            self._square = square(latest)
+            self._evaluated = self._base.at(latest)
+            self._latest = self._watched(self._evaluated, self._counter)
+
+    def forget(self) -> None:
+        """Let go of the latest evaluation: it refers back here, and its arrays are large."""
+        self._forget_smoothed()
+        self._evaluated = self._latest = self._pulled = None
+
+    def free(self, x: Array) -> Point:
+        """Evaluate without counting; what the solver has just evaluated at `x` is used again."""
+        point = self._evaluated
+        if point is None or point.x is not x or self._square != square(x):
+            return self._watched(self._base.at(x), Counter())
+        known, vjp = self._pulled, point.vjp
+
+        def pull(weights: np.ndarray) -> Array:
+            if known is not None and np.array_equal(known[0], weights):
+                return known[1].copy()
+            return vjp(weights)
+
+        return self._watched(replace(point, vjp=pull), Counter())
+
+    def _watched(self, point: Point, counter: Counter) -> Point:
+        """Return the point with its values checked, and its gradients checked and counted."""
+        if not all_finite(point.values):
+            i = int(np.flatnonzero(~np.isfinite(point.values))[0])
+            error = NonFiniteError(f"The value of {self.label(i)} is {point.values[i]}.")
+            error.unbounded = point.values[0] == -np.inf
+            raise error
+        base_vjp, base_hvp = point.vjp, point.hvp
+
+        def vjp(weights: np.ndarray) -> Array:
+            counter.gradients += 1
+            gradient = base_vjp(weights)
+            if not all_finite(gradient):
+                raise NonFiniteError(
+                    f"The gradient of {self._culprit(point, weights)} is not finite."
+                )
+            if point is self._evaluated and isinstance(gradient, np.ndarray):
+                self._pulled = np.array(weights), gradient.copy()
+            return gradient
+
+        base_jacobian = point.jacobian
+
+        def jacobian(index: np.ndarray) -> Array:
+            counter.gradients += len(index)
+            assert base_jacobian is not None
+            rows = base_jacobian(index)
+            if not all_finite(rows):
+                weights = np.zeros(point.values.size)
+                weights[index] = 1.0
+                raise NonFiniteError(
+                    f"The gradient of {self._culprit(point, weights)} is not finite."
+                )
+            return rows
+
+        rows = jacobian if base_jacobian is not None else None
+        if base_hvp is None:
+            return Point(point.x, point.values, vjp, jacobian=rows)
+
+        def hvp(weights: np.ndarray, v: Array) -> Array:
+            counter.products += 1
+            return base_hvp(weights, v)
+
+        return Point(point.x, point.values, vjp, hvp, point.curvature, rows)
+
+    def sample(self, rng: np.random.Generator) -> Problem:
+        """Return a mini-batch that counts on the same counter."""
+        batch = self._base.sample(rng)
+        return self if batch is self._base else WatchedProblem(batch, self._counter)
+
+    def smoothed(self, width: float) -> Problem | None:
+        """Return the smoothed functions, counted on the same counter."""
+        if self._smoothed is None or self._smoothed[0] != width:
+            smooth = self._base.smoothed(width)
+            if smooth is self._base:
+                return self
+            self._forget_smoothed()
+            counted = None if smooth is None else WatchedProblem(smooth, self._counter)
+            self._smoothed = width, counted
+        return self._smoothed[1]
+
+    def _forget_smoothed(self) -> None:
+        if self._smoothed is not None and self._smoothed[1] is not None:
+            self._smoothed[1].forget()
+        self._smoothed = None
+
+    def _culprit(self, point: Point, weights: np.ndarray) -> str:
+        """Name the function behind a weighted sum of gradients that is not finite."""
+        for i in np.flatnonzero(weights):
+            if not all_finite(point.gradient(int(i))):
+                return self.label(int(i))
+        return "a weighted sum"

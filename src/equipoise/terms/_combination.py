@@ -1,0 +1,226 @@
+"""Combinations: from sums over rows to objective and constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+from scipy import sparse
+
+from equipoise import _check
+from equipoise.terms._functionals import Functional, product_of
+from equipoise.terms._kinks import RowKinks
+from equipoise.terms._score_sum import SumBounds
+
+
+@dataclass(frozen=True)
+class CombinationPoint:
+    """Objective and constraints as functions of the sums, at one vector of sums.
+
+    Attributes
+    ----------
+    values : ndarray of shape (m + 1,)
+        The objective first, then the constraints (feasible: ``<= 0``).
+    pull : callable
+        Weights ``(m + 1,)`` to the derivative (R,) of the weighted sum.
+    bend : callable or None
+        ``(weights, change)`` to the second derivative of the weighted sum applied to a change of the
+        sums, (R,); None where all functions are linear.
+    rows : callable
+        An index array of k functions to their derivatives, a sparse matrix (k, R).
+    """
+
+    values: np.ndarray
+    pull: Callable[[np.ndarray], np.ndarray]
+    bend: Callable[[np.ndarray, np.ndarray], np.ndarray] | None
+    rows: Callable[[np.ndarray], Any]
+
+
+@dataclass(frozen=True)
+class FunctionBounds:
+    """Constants of every function of the parameters, shape (m + 1,) each; None: unknown.
+
+    Attributes
+    ----------
+    lipschitz : a bound on every gradient.
+    smoothness : a Lipschitz constant of every gradient.
+    weak_convexity : rho_i, such that ``f_i + rho_i/2 |x|^2`` is convex; 0 where convex.
+    lower : a number not above the objective.
+    """
+
+    lipschitz: np.ndarray | None = None
+    smoothness: np.ndarray | None = None
+    weak_convexity: np.ndarray | None = None
+    lower: float | None = None
+
+
+@final
+class Combination:
+    """Objective and m constraints as functions of R sums: ``f = C r + c``, plus functions that bend.
+
+    Parameters
+    ----------
+    coefficients : array or sparse matrix of shape (m + 1, R)
+        The matrix `C`; its first row is the objective.
+    offsets : array of shape (m + 1,), default 0
+        The vector `c`.
+    names : sequence of str, optional
+        One for each constraint.
+    bent : sequence of (int, Functional)
+        Functions to add: to the objective (0) or to a constraint (1..m).
+    """
+
+    def __init__(
+        self,
+        coefficients: Any,
+        offsets: Any = None,
+        *,
+        names: Sequence[str] | None = None,
+        bent: Sequence[tuple[int, Functional]] = (),
+    ) -> None:
+        owner = "Combination"
+        given = coefficients if sparse.issparse(coefficients) else np.asarray(coefficients, float)
+        self.coefficients = sparse.csr_array(given if given.ndim == 2 else np.atleast_2d(given))
+        count = self.coefficients.shape[0]
+        self.offsets = (
+            np.zeros(count) if offsets is None else _check.vector(owner, "offsets", offsets, count)
+        )
+        self.n_constraints, self.n_sums = count - 1, self.coefficients.shape[1]
+        self.names = tuple(names) if names else tuple(f"f_{i}" for i in range(1, count))
+        if len(self.names) != self.n_constraints:
+            _check.fail(owner, "names", f"must have {self.n_constraints} entries", self.names)
+        self.bent = tuple(bent)
+        for place, function in self.bent:
+            if function.first + function.n_sums > self.n_sums or not 0 <= place < count:
+                rule = f"must be functions of at most {self.n_sums} sums, for one of {count} places"
+                _check.fail(owner, "bent", rule, (place, function.n_sums))
+        self.shift = np.zeros(self.n_constraints)
+        self._transposed = self.coefficients.T
+
+    def at(self, r: np.ndarray) -> CombinationPoint:
+        """Evaluate every function."""
+        values, bent = self._values(r)
+        values[1:] += self.shift
+
+        def pull(weights: np.ndarray) -> np.ndarray:
+            u = self._transposed @ np.asarray(weights, dtype=np.float64)
+            for place, slope, _ in bent:
+                u = u + weights[place] * slope
+            return u
+
+        def bend(weights: np.ndarray, change: np.ndarray) -> np.ndarray:
+            return sum((weights[k] * product(change) for k, _, product in bent), 0.0 * change)
+
+        def rows(index: np.ndarray) -> Any:
+            found = self.coefficients[index]
+            for place, slope, _ in bent:
+                hit = (np.asarray(index) == place).astype(float)
+                found = found + sparse.csr_array(np.outer(hit, slope))
+            return found
+
+        return CombinationPoint(values, pull, bend if bent else None, rows)
+
+    def plain_values(self, r: np.ndarray) -> np.ndarray:
+        """Return the values (m + 1,) without the shift."""
+        return self._values(r)[0]
+
+    def shifted(self, shift: Any) -> Combination:
+        """Return the combination with this added to the constraints; it replaces an earlier shift.
+
+        Positive numbers tighten. `plain_values` does not see it.
+        """
+        changed = copy(self)
+        m = self.n_constraints
+        given = np.full(m, float(shift)) if np.ndim(shift) == 0 else shift
+        changed.shift = _check.vector("Combination.shifted", "shift", given, m)
+        return changed
+
+    def moved(self, offsets: np.ndarray) -> Combination:
+        """Return the combination with these numbers added to the offsets: other bounds."""
+        changed = copy(self)
+        changed.offsets = self.offsets + offsets
+        return changed
+
+    def selected(self, places: Sequence[int]) -> Combination:
+        """Return some of the functions, the first of them as the objective."""
+        order, others = list(places), [p - 1 for p in places[1:]]
+        changed = Combination(
+            self.coefficients[order],
+            self.offsets[order],
+            names=[self.names[i] for i in others],
+            bent=[(order.index(place), f) for place, f in self.bent if place in order],
+        )
+        return changed.shifted(self.shift[others])
+
+    @staticmethod
+    def joined(parts: Sequence[Combination]) -> Combination:
+        """Return combinations of different sums as one: objectives add up, constraints line up."""
+        ends = np.cumsum([0, *(part.n_sums for part in parts)]).tolist()
+        places = np.cumsum([1, *(part.n_constraints for part in parts)]).tolist()
+        first = sparse.hstack([part.coefficients[[0]] for part in parts])
+        others = sparse.block_diag([part.coefficients[1:] for part in parts])
+        bent = [
+            (0 if row == 0 else row - 1 + place, function.placed(function.first + start))
+            for part, start, place in zip(parts, ends, places)
+            for row, function in part.bent
+        ]
+        changed = Combination(
+            sparse.vstack((first, others), format="csr"),
+            np.r_[sum(p.offsets[0] for p in parts), *(p.offsets[1:] for p in parts)],
+            names=[name for part in parts for name in part.names],
+            bent=bent,
+        )
+        return changed.shifted(np.concatenate([part.shift for part in parts]))
+
+    def bounds(self, sums: SumBounds) -> FunctionBounds:
+        """Return the constants of the functions, from those of the sums."""
+        C = self.coefficients
+        up, down = C.copy(), C.copy()
+        np.maximum(C.data, 0.0, out=up.data)
+        np.maximum(-C.data, 0.0, out=down.data)
+        lipschitz = product_of(up + down, sums.slope)
+        weak = product_of(up, sums.below) + product_of(down, sums.above)
+        smooth = np.maximum(weak, product_of(up, sums.above) + product_of(down, sums.below))
+        for place, function in self.bent:
+            own = slice(function.first, function.first + function.n_sums)
+            part = SumBounds(
+                *(getattr(sums, f)[own] for f in ("slope", "below", "above", "least", "largest"))
+            )
+            for total, more in zip((lipschitz, smooth, weak), function.bounds(part)):
+                total[place] += more
+        return FunctionBounds(_known(lipschitz), _known(smooth), _known(weak), self._lower(sums))
+
+    def kinks(self, found: RowKinks | None, smooth: np.ndarray) -> RowKinks | None:
+        """Return the kinks of sums as kinks of the functions; `smooth` says which sums have none.
+
+        None where a function that bends depends on a sum with a kink.
+        """
+        if found is None or not all(smooth[f.uses].all() for _, f in self.bent):
+            return None
+        return replace(found, masses=(self.coefficients @ found.masses.T).T)
+
+    def _values(self, r: np.ndarray) -> tuple[np.ndarray, list[tuple[int, np.ndarray, Any]]]:
+        values = self.coefficients @ r + self.offsets
+        bent = []
+        for place, function in self.bent:
+            value, slope, product = function.at(r)
+            values[place] += value
+            bent.append((place, slope, product))
+        return values, bent
+
+    def _lower(self, sums: SumBounds) -> float | None:
+        """Return a number not above the objective; None if there is no such bound."""
+        least = sum(function.least for place, function in self.bent if place == 0)
+        row = self.coefficients[[0]]
+        ends = sums.least[row.indices], sums.largest[row.indices]
+        used = row.data != 0
+        value = float(np.minimum(row.data * ends[0], row.data * ends[1])[used].sum())
+        value += least + float(self.offsets[0])
+        return value if np.isfinite(value) else None
+
+
+def _known(values: np.ndarray) -> np.ndarray | None:
+    return values if np.isfinite(values).all() else None

@@ -1,0 +1,121 @@
+"""One number that is any function of all the scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from typing import Any, final
+
+import numpy as np
+
+from equipoise import _check
+from equipoise._array import Array, like, namespace, to_numpy
+from equipoise.terms._score_sum import ScoreSum, ScoreSumPoint, SumBounds
+from equipoise.terms._scores import Scores
+
+
+@final
+class FunctionOfScores(ScoreSum):
+    """A user's function ``f(scores, y, groups)``, as one sum beside the others.
+
+    It need not be a sum over rows, so it is not `additive`: where rows lie in several places, their
+    scores are brought together for it.
+
+    Parameters
+    ----------
+    function : callable
+        ``(scores, y, groups) -> (value, slope)`` with ``slope = d value / d scores``, or
+        ``(value, slope, curve)`` with ``curve(d)`` the second derivative applied to `d`.
+    y : array of shape (n,)
+        Passed on; on a mini-batch its rows.
+    groups : array, dict of arrays, or None
+        Passed on likewise.
+    name : str, optional
+    smooth : bool, default True
+        Whether the function has a Lipschitz gradient.
+
+    Notes
+    -----
+    On a mini-batch the function sees only the rows drawn; whether its value is then unbiased is up
+    to the function (a mean over all rows is; a ratio is not).
+    """
+
+    size = 1
+    additive = False
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        y: Any,
+        groups: Any = None,
+        *,
+        name: str | None = None,
+        smooth: bool = True,
+    ) -> None:
+        if not callable(function):
+            _check.fail("FunctionOfScores", "function", "must be callable", function)
+        self.function, self.y, self.groups = function, np.asarray(y), groups
+        self.smooth, self.n_rows = smooth, len(self.y)
+        named = getattr(function, "__name__", "custom")
+        self.name = name or ("custom" if named == "<lambda>" else named)
+
+    def at(self, scores: Scores) -> ScoreSumPoint:
+        """Call the function."""
+        s = scores.s
+        value, gradient, second = self._call(s)
+
+        def curve(u: np.ndarray, d: Array) -> Array:
+            return float(u[0]) * like(second(d), s)
+
+        return ScoreSumPoint(
+            np.array([value]),
+            lambda u: float(u[0]) * gradient,
+            lambda d: np.array([float(namespace(d).sum(gradient * d))]),
+            lambda index: gradient[:, None] * np.ones((1, len(index))),
+            curve=curve if second is not None else None,
+        )
+
+    def thresholded(self, scores: Scores) -> np.ndarray:
+        """Return the value itself: the function stands for nothing else."""
+        return np.array([self._call(scores.s)[0]])
+
+    def rows(self, index: np.ndarray, scale: float) -> FunctionOfScores:
+        """Return the function of some rows; `scale` is not used."""
+        part = copy(self)
+        part.y, part.n_rows = self.y[index], len(index)
+        if isinstance(self.groups, dict):
+            part.groups = {name: values[index] for name, values in self.groups.items()}
+        elif self.groups is not None:
+            part.groups = self.groups[index]
+        return part
+
+    def bounds(self, lengths: np.ndarray | None) -> SumBounds:
+        """Return bounds that say nothing."""
+        return SumBounds.unknown(1)
+
+    @property
+    def used(self) -> np.ndarray:
+        """All rows: the function may look at each of them."""
+        return np.ones(self.n_rows, dtype=bool)
+
+    def _call(self, s: Array) -> tuple[float, Array, Any]:
+        answer = self.function(s, self.y, self.groups)
+        if not (isinstance(answer, tuple) and len(answer) in (2, 3)):
+            raise TypeError(
+                f"custom: {self.name!r} must return (value, slope) or (value, slope, curve), "
+                f"got {type(answer).__name__}."
+            )
+        value, gradient = answer[:2]
+        gradient = like(gradient, s) if isinstance(s, np.ndarray) else gradient
+        if tuple(gradient.shape) != tuple(s.shape):
+            raise ValueError(
+                f"custom: {self.name!r} returned a slope of shape {tuple(gradient.shape)}, "
+                f"expected {tuple(s.shape)}."
+            )
+        number = to_numpy(namespace(value).asarray(value)) if hasattr(value, "shape") else value
+        if np.ndim(number) != 0:
+            raise ValueError(
+                f"custom: {self.name!r} must return a number as its value, got an array of shape "
+                f"{np.shape(number)}."
+            )
+        return float(number), gradient, answer[2] if len(answer) == 3 else None

@@ -1,0 +1,98 @@
+"""The problem that a solver sees: evaluations counted, and not repeated."""
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+from equipoise import Point, Problem, solve
+from equipoise.problems import REFERENCES
+from equipoise.run._watched import Counter, WatchedProblem
+
+
+def test_the_same_point_twice_in_a_row_is_evaluated_once():
+    counter = Counter()
+    problem = WatchedProblem(REFERENCES["convex"]().problem, counter)
+    x = np.array([0.5, 0.5])
+    first = problem.at(x)
+    assert problem.at(x) is first
+    assert problem.free(x).values is first.values
+    assert counter.values == 1
+    problem.at(x.copy())
+    assert counter.values == 2
+
+
+def test_a_point_changed_in_place_is_evaluated_again():
+    counter = Counter()
+    problem = WatchedProblem(REFERENCES["convex"]().problem, counter)
+    x = np.array([0.5, 0.5])
+    before = problem.at(x).values.copy()
+    x[0] = -1.0
+    after = problem.at(x).values
+    assert counter.values == 2
+    assert not np.array_equal(before, after)
+
+
+class Heavy:
+    """Stands for the large arrays that an evaluation holds."""
+
+
+class Watched(Problem):
+    """A problem whose evaluations can be seen to go away."""
+
+    def __init__(self, base):
+        self.base, self.alive = base, weakref.WeakSet()
+        self.dim, self.n_constraints = base.dim, base.n_constraints
+        self.domain, self.names, self.facts = base.domain, base.names, base.facts
+
+    def at(self, x):
+        point, heavy = self.base.at(x), Heavy()
+        self.alive.add(heavy)
+
+        def vjp(weights, heavy=heavy):
+            return point.vjp(weights)
+
+        return Point(point.x, point.values, vjp, point.hvp)
+
+
+@pytest.mark.parametrize("method", ["switching", "augmented_newton"])
+def test_nothing_evaluated_is_kept_when_a_run_has_ended(method):
+    problem = Watched(REFERENCES["convex"]().problem)
+    gc.disable()
+    try:
+        result = solve(problem, method, [0.0, 2.0], max_steps=20)
+        assert len(problem.alive) == 0
+    finally:
+        gc.enable()
+    assert result.nfev > 0
+
+
+def test_the_latest_gradient_is_not_computed_again_for_the_examiner():
+    """The same weights at the same point; other weights, or another point, are pulled back anew."""
+    base, pulls = REFERENCES["convex"]().problem, []
+
+    class Pulled(Watched):
+        def at(self, x):
+            point = self.base.at(x)
+
+            def vjp(weights):
+                pulls.append(1)
+                return point.vjp(weights)
+
+            return Point(point.x, point.values, vjp, point.hvp)
+
+    problem, x = WatchedProblem(Pulled(base), Counter()), np.array([0.5, 0.5])
+    weights = np.array([1.0, 2.0])
+    gradient = problem.at(x).vjp(weights)
+    weights[1] = 3.0  # the weights were copied
+    seen = problem.free(x).vjp(np.array([1.0, 2.0]))
+    assert len(pulls) == 1
+    np.testing.assert_array_equal(seen, gradient)
+    seen[0] = 7.0  # so was the gradient
+    np.testing.assert_array_equal(problem.free(x).vjp(np.array([1.0, 2.0])), gradient)
+    problem.free(x).vjp(weights)
+    assert len(pulls) == 2
+    problem.at(x.copy())
+    problem.free(x).vjp(np.array([1.0, 2.0]))
+    assert len(pulls) == 3
