@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from itertools import product
 from typing import Annotated, Any
 
@@ -92,9 +93,10 @@ def compare(
     pairs = list(product(problems, methods))
     layout = ",".join if csv else _aligned(methods, problems)
     done = 0
-    with _progress() as bar:
-        task = bar.add_task("", total=len(pairs))
-        write = _writer(bar)
+    bar = _progress()
+    task = bar.add_task("", total=len(pairs))
+    write = _writer(bar)
+    with nullcontext() if bar.disable else bar:
         write(layout(COLUMNS))
         try:
             for here, name in pairs:

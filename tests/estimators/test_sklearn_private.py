@@ -178,7 +178,8 @@ def test_weights_are_judged_as_scikit_learn_does(weight):
     theirs = outcome(_check_sample_weight, weight, X, dtype=np.float64, ensure_non_negative=True)
     ours = outcome(_sklearn.check_sample_weight, weight, X)
     if isinstance(theirs, tuple):
-        assert ours == theirs
+        assert ours[0] is theirs[0]
+        assert ours[1].startswith(theirs[1])  # 1.6 says less of what it expected
     else:
         np.testing.assert_array_equal(ours, theirs, strict=True)
         assert ours.flags.c_contiguous
