@@ -1,6 +1,6 @@
 """Write `docs/api.md`: every public name with the first sentence of its docstring.
 
-`python tools/api_reference.py` writes the page, `--check` only says whether it is fresh.
+`make pages` writes it, as does `python tools/api_reference.py`; `--check` only says whether it is fresh.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from typing import Any
 import equipoise
 
 PAGE = Path(__file__).parents[1] / "docs" / "api.md"
-REFRESH = "python tools/api_reference.py"
+REFRESH = "make pages"
 FIRST = ("estimators", "constraints", "datasets", "run", "certificate", "problems", "solvers")
 INTRODUCTION = f"""# API reference
 
 What may be imported from Equipoise is listed here and in `__all__` of each package; nothing else is
-promised. The page is computed from the docstrings by `{REFRESH}`.
+promised. The page is computed from the docstrings: `{REFRESH}`.
 """
 
 

@@ -68,7 +68,7 @@ def test_a_stale_page_is_noticed_and_refreshed(tmp_path, monkeypatch, capsys):
     target.write_text(page().replace("certify", "", 1), encoding="utf-8")
     monkeypatch.setattr(api_reference, "PAGE", target)
     monkeypatch.setattr(sys, "argv", ["api_reference.py", "--check"])
-    with pytest.raises(SystemExit, match=r"api\.md is stale; refresh it by: python tools/"):
+    with pytest.raises(SystemExit, match=r"api\.md is stale; refresh it by: make pages"):
         api_reference.main()
     monkeypatch.setattr(sys, "argv", ["api_reference.py"])
     api_reference.main()
