@@ -102,8 +102,8 @@ def test_commands_exist(page):
     assert set(re.findall(r"(?:`|^    )make ([a-z-]+)", text, re.MULTILINE)) <= targets
     commands = {command.name or command.callback.__name__ for command in app.registered_commands}
     assert set(re.findall(r"python -m equipoise ([a-z]+)", text)) <= commands
-    for script in re.findall(r"python ((?:tools|examples|benchmarks)/\S+\.py)", text):
-        assert (ROOT / script).exists(), script
+    for script in re.findall(r"python (?:-m pytest )?((?:src|tests|tools|examples)/\S+)", text):
+        assert (ROOT / script.rstrip("`.,;")).exists(), script
 
 
 def test_docstrings_are_tested_with_the_rest(pytestconfig):
