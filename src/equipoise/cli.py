@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from itertools import product
@@ -119,6 +120,7 @@ def compare(
 def methods() -> None:
     """List the methods and what theory promises of them."""
     table = Table(*HEADER)
+    table.columns[0].no_wrap = True
     for row in guarantee_rows():
         table.add_row(*row)
     console = Console()
@@ -133,16 +135,14 @@ def _progress() -> Progress:
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
-    console = Console()
-    if not console.is_terminal:
-        console = Console(stderr=True)
+    console = Console(stderr=not sys.stdout.isatty())  # not what FORCE_COLOR says is a terminal
     return Progress(
         *columns,
         console=console,
         transient=True,
         redirect_stdout=False,
         redirect_stderr=False,
-        disable=not console.is_terminal,
+        disable=not console.file.isatty(),
     )
 
 
