@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from equipoise.problems import REFERENCES, Reference
 from equipoise.run import Result, solve
-from equipoise.solvers import SOLVERS
-from equipoise.solvers.solver import UnsuitableSolverError
+from equipoise.solvers import SOLVERS, UnsuitableSolverError
 from equipoise.status import Status
 
 COLUMNS = (
