@@ -1,11 +1,15 @@
 # Everything needed is installed by these targets; a second call is quick.
+# CONSTRAINTS fixes the versions; empty, it takes the newest ones.
 PYTHON ?= python3
-VENV := .venv
+VENV ?= .venv
+CONSTRAINTS ?= constraints.txt
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 PEERS := $(VENV)/.installed-peers
+INSTALL := $(PY) -m pip install --quiet $(if $(CONSTRAINTS),-c $(CONSTRAINTS))
+CHECKED := src tests tools benchmarks examples
 
-.PHONY: demo test lint bench peers scaling clean
+.PHONY: demo test test-oldest test-newest lint hooks pages bench peers scaling clean
 
 demo: $(STAMP)
 	$(PY) examples/demo.py
@@ -14,11 +18,25 @@ demo: $(STAMP)
 test: $(STAMP)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PY) -m pytest -n auto --dist loadfile
 
+# scikit-learn 1.6 asks for the variable before it lets its estimator checks be imported
+test-oldest:
+	SCIPY_ARRAY_API=1 $(MAKE) test VENV=.venv-oldest CONSTRAINTS=constraints-oldest.txt
+
+test-newest:
+	$(MAKE) test VENV=.venv-newest CONSTRAINTS=
+
 lint: $(STAMP)
-	$(VENV)/bin/ruff format --check src tests benchmarks examples
-	$(VENV)/bin/ruff check src tests benchmarks examples
+	$(VENV)/bin/ruff format --check $(CHECKED)
+	$(VENV)/bin/ruff check $(CHECKED)
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
+
+hooks: $(STAMP)
+	$(INSTALL) -e '.[dev]'
+	$(VENV)/bin/pre-commit install
+
+pages: $(STAMP)
+	$(PY) tools/api_reference.py
 
 bench: $(STAMP)
 	$(PY) benchmarks/overhead.py
@@ -29,16 +47,16 @@ peers: $(PEERS)
 scaling: $(STAMP)
 	$(PY) -m benchmarks.scaling --write
 
-$(STAMP): pyproject.toml constraints.txt
+$(STAMP): pyproject.toml $(CONSTRAINTS)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Equipoise needs Python 3.11 or newer (set PYTHON=...)")'
 	test -x $(PY) || $(PYTHON) -m venv $(VENV)
 	$(PY) -m pip install --quiet --upgrade pip
-	$(PY) -m pip install --quiet -c constraints.txt -e '.[test,plot]'
+	$(INSTALL) -e '.[test,plot]'
 	touch $(STAMP)
 
 $(PEERS): $(STAMP)
-	$(PY) -m pip install --quiet -c constraints.txt -e '.[bench]'
+	$(INSTALL) -e '.[bench]'
 	touch $(PEERS)
 
 clean:
-	rm -rf $(VENV) demo-output .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf .venv .venv-oldest .venv-newest demo-output .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -55,6 +55,11 @@ def __getattr__(name: str) -> Any:
     return getattr(importlib.import_module(_LAZY[name]), name)
 
 
+def __dir__() -> list[str]:
+    """List the public names, also those that are not imported yet."""
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
+
+
 __all__ = [
     "ConstrainedClassifier",
     "NeymanPearsonClassifier",
@@ -96,4 +101,5 @@ __all__ = [
     "sets",
     "solvers",
     "datasets",
+    "estimators",
 ]

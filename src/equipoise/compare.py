@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from equipoise.problems import REFERENCES
-from equipoise.run import solve
-from equipoise.solvers import SOLVERS
-from equipoise.solvers.solver import UnsuitableSolverError
+from equipoise.problems import REFERENCES, Reference
+from equipoise.run import Result, solve
+from equipoise.solvers import SOLVERS, UnsuitableSolverError
+from equipoise.status import Status
 
 COLUMNS = (
     "problem",
@@ -23,6 +23,7 @@ COLUMNS = (
     "gradients",
     "seconds",
 )
+NOT_FOR_IT = "not for it"  # the status of a method that needs what the problem lacks
 
 
 def compare_methods(
@@ -33,10 +34,10 @@ def compare_methods(
     tol: float = 1e-5,
     max_seconds: float | None = None,
 ) -> Iterator[tuple[str, ...]]:
-    """Yield one row of `COLUMNS` for each problem and method, as text.
+    """Yield one row of `COLUMNS`, as text, as soon as a method has run on a problem.
 
     Every method runs with all its defaults from the problem's own start. Where the problem lacks
-    what a method needs, the row says so.
+    what a method needs, the row says so. A run that is interrupted from the keyboard is the last.
     """
     methods = list(methods)
     for name in problems:
@@ -52,20 +53,25 @@ def compare_methods(
                     max_seconds=max_seconds,
                 )
             except UnsuitableSolverError:
-                yield (name, method, "not for it", *["-"] * (len(COLUMNS) - 3))
+                yield (name, method, NOT_FOR_IT, *["-"] * (len(COLUMNS) - 3))
                 continue
-            certificate = result.certificate
-            yield (
-                name,
-                method,
-                result.status.name.lower(),
-                f"{result.fun:.6f}",
-                f"{result.maxcv:.1e}",
-                f"{certificate.stationarity:.1e}",
-                f"{certificate.complementarity:.1e}",
-                f"{reference.distance(result.x):.1e}",
-                str(result.nit),
-                str(result.nfev),
-                str(result.njev),
-                f"{result.seconds:.3f}",
-            )
+            yield (name, method, *_cells(result, reference))
+            if result.status is Status.INTERRUPTED:
+                return
+
+
+def _cells(result: Result, reference: Reference) -> tuple[str, ...]:
+    """Return the columns from the status on."""
+    certificate = result.certificate
+    return (
+        result.status.name.lower(),
+        f"{result.fun:.6f}",
+        f"{result.maxcv:.1e}",
+        f"{certificate.stationarity:.1e}",
+        f"{certificate.complementarity:.1e}",
+        f"{reference.distance(result.x):.1e}",
+        str(result.nit),
+        str(result.nfev),
+        str(result.njev),
+        f"{result.seconds:.3f}",
+    )

@@ -227,7 +227,10 @@ def test_jax_problem_from_one_function():
     jax = pytest.importorskip("jax")
     import jax.numpy as jnp
 
-    with jax.enable_x64(True):
+    enable_x64 = getattr(jax, "enable_x64", None)  # its name from JAX 0.8 on
+    if enable_x64 is None:
+        from jax.experimental import enable_x64
+    with enable_x64(True):
         problem = JaxProblem(
             lambda x: jnp.stack(((x[0] - 2) ** 2 + x[1] ** 2, (x**2).sum() - 1)),
             dim=2,

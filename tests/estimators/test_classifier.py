@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from packaging.version import Version
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -125,6 +126,10 @@ def test_grid_search_over_constraints_and_C(census):
     )
 
 
+@pytest.mark.skipif(
+    Version(sklearn.__version__) < Version("1.7"),
+    reason="Pipeline.score of scikit-learn 1.6 does not route weights",
+)
 def test_metadata_is_routed_through_cross_validation_and_pipelines(census):
     weight = np.where(census.y == 1, 3.0, 1.0)
     with sklearn.config_context(enable_metadata_routing=True):

@@ -126,6 +126,7 @@ SMOOTH = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:Values in x were outside bounds")  # SLSQP before SciPy 1.16
 @pytest.mark.parametrize("method", SMOOTH)
 def test_smooth_methods_against_slsqp(method):
     kinds, share, steps = SMOOTH[method]

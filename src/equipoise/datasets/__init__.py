@@ -34,6 +34,7 @@ DATASETS: dict[str, Callable[..., Dataset]] = {
     "segment": load_segment,
     "usps": load_usps,
 }
+"""Every data set's loader, by name."""
 
 
 def load(name: str, **options: Any) -> Dataset:

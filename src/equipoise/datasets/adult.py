@@ -29,7 +29,7 @@ TARGETS = ("<=50K", ">50K")
 
 
 def load_adult(variant: str = "a9a") -> Dataset:
-    """Load Adult: does a person earn more than 50,000 dollars a year?
+    """Load Adult: whether a person earns more than 50,000 dollars a year.
 
     Parameters
     ----------

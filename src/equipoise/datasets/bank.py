@@ -31,7 +31,7 @@ NOTES = {
 
 
 def load_bank(variant: str = "additional") -> Dataset:
-    """Load Bank Marketing: does a client subscribe a term deposit?
+    """Load Bank Marketing: whether a client subscribes a term deposit.
 
     Parameters
     ----------

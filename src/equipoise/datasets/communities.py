@@ -25,7 +25,7 @@ NOTE = (
 
 
 def load_communities() -> Dataset:
-    """Load Communities and Crime: is the rate of violent crime among the highest 30 %?
+    """Load Communities and Crime: whether the rate of violent crime is among the highest 30 %.
 
     Returns
     -------

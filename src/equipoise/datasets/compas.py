@@ -25,7 +25,7 @@ NOTES = {
 
 
 def load_compas(variant: str = "two-years", *, drop_unknown: bool = False) -> Dataset:
-    """Load COMPAS: is a defendant charged again?
+    """Load COMPAS: whether a defendant is charged again.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ FILES = {
 
 
 def load_loans(variant: str = "2007-2011") -> Dataset:
-    """Load LendingClub loans: is a loan charged off?
+    """Load LendingClub loans: whether a loan is charged off.
 
     Parameters
     ----------

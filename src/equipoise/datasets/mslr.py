@@ -35,7 +35,7 @@ NOTE = (
 
 
 def load_mslr(quality: str = "QualityScore2", *, folder: str | Path | None = None) -> Dataset:
-    """Load MSLR: is a document relevant to the query?
+    """Load MSLR: whether a document is relevant to the query.
 
     Parameters
     ----------

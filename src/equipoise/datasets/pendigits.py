@@ -12,7 +12,7 @@ from equipoise.datasets.fetch import read
 
 
 def load_pendigits() -> Dataset:
-    """Load pendigits: which digit did the pen write?
+    """Load pendigits: which digit the pen wrote.
 
     Returns
     -------

@@ -35,7 +35,7 @@ CLASSES = ("brickface", "sky", "foliage", "cement", "window", "path", "grass")
 
 
 def load_segment(form: str = "scaled") -> Dataset:
-    """Load segment: what does a 3 x 3 region of an outdoor photograph show?
+    """Load segment: what a 3 x 3 region of an outdoor photograph shows.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ SIDE = 16
 
 
 def load_usps(form: str = "libsvm") -> Dataset:
-    """Load usps: which digit does a 16 x 16 image show?
+    """Load usps: which digit a 16 x 16 image shows.
 
     Parameters
     ----------

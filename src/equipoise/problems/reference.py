@@ -154,3 +154,4 @@ def _kkt(x: object, multipliers: object, kind: str = "minimum") -> KKTPoint:
 REFERENCES: dict[str, Callable[[], Reference]] = {
     build.__name__: build for build in (simple, active, bilinear, bilinear_small, convex, auc)
 }
+"""Every reference problem: a function that builds it, by name."""
