@@ -101,7 +101,7 @@ def test_columns_and_their_intersections(rng):
     assert len(bind(recall(0.5, group=crossed), Y, features, min_cell=2).inequalities) == 2
     array = np.column_stack([GROUPS, race])
     again = bind(demographic_parity(0.1, intersections=True), Y, array, min_cell=2)
-    assert again.rows[0].groups == ("column 0=F & column 1=b", "column 0=F & column 1=w")
+    assert again.inequalities[0].groups == ("column 0=F & column 1=b", "column 0=F & column 1=w")
 
 
 def test_small_intersections_are_listed_or_skipped():

@@ -294,4 +294,6 @@ def test_sharpness_and_truth():
     y, groups, scores = data()
     soft, sharp = (bind(demographic_parity(0.02), y, groups, sharpness=k).terms for k in (1, 300))
     np.testing.assert_array_equal(soft.thresholded(scores), sharp.thresholded(scores))
-    np.testing.assert_allclose(sharp.at(scores).values[1:], sharp.thresholded(scores)[1:], atol=0.02)
+    np.testing.assert_allclose(
+        sharp.at(scores).values[1:], sharp.thresholded(scores)[1:], atol=0.02
+    )

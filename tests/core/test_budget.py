@@ -20,9 +20,7 @@ def quadratic(calls=None):
 
 def run(budget, tol=1e-6, **options):
     reference = REFERENCES["convex"]()
-    return solve(
-        reference.problem, "switching", reference.start, tol=tol, budget=budget, **options
-    )
+    return solve(reference.problem, "switching", reference.start, tol=tol, budget=budget, **options)
 
 
 def test_steps_counts_and_trace_add_up():

@@ -5,8 +5,7 @@ import ctypes
 import numpy as np
 import pytest
 
-from equipoise.models import LinearModel
-from equipoise.models import linear_scores
+from equipoise.models import LinearModel, linear_scores
 from equipoise.solvers.curvature import Learned
 
 SIGNALLING = 0x7FA00000  # a NaN that any arithmetic reports

@@ -10,8 +10,8 @@ import pytest
 from equipoise import Facts, FunctionProblem, Status, certify, sets, solve
 from equipoise.problem import Problem
 from equipoise.problems import REFERENCES, QuadraticProblem
-from equipoise.run._watched import Counter
 from equipoise.run._trace import MOST_ROWS, Trace
+from equipoise.run._watched import Counter
 from equipoise.solvers import (
     SOLVERS,
     Constant,

@@ -132,8 +132,14 @@ def test_bounds_out_of_range(bound):
 @pytest.mark.parametrize(
     ("constraints", "message"),
     [
-        (0.05, rf"{NAME}: `constraints` must be rules such as demographic_parity\(0.02\).*got 0.05"),
-        (eq.rate("positive"), rf"{NAME}: `constraints` must be compared with a bound, .*got positive"),
+        (
+            0.05,
+            rf"{NAME}: `constraints` must be rules such as demographic_parity\(0.02\).*got 0.05",
+        ),
+        (
+            eq.rate("positive"),
+            rf"{NAME}: `constraints` must be compared with a bound, .*got positive",
+        ),
         ([0.05], rf"{NAME}: `constraints` must be rules such as demographic_parity"),
         (["demographic_parity"], "must be rules such as demographic_parity"),
         (eq.demographic_parity, "must be rules such as"),

@@ -45,7 +45,9 @@ def test_scores_and_pull_agree_with_the_plain_matrix(kind, intercept, scaled, ce
     many = MultiClassLinearModel(A, K, intercept, scale, center)
     X, G = rng.normal(size=(K, model.dim)), rng.normal(size=(N, K))
     np.testing.assert_allclose(many.scores(X.ravel()), B @ X.T, rtol=1e-12, atol=1e-13)
-    np.testing.assert_allclose(many.at(X.ravel()).pull(G), (B.T @ G).T.ravel(), rtol=1e-11, atol=1e-13)
+    np.testing.assert_allclose(
+        many.at(X.ravel()).pull(G), (B.T @ G).T.ravel(), rtol=1e-11, atol=1e-13
+    )
     np.testing.assert_array_equal(many.penalised, np.tile(model.penalised, K))
     np.testing.assert_array_equal(many.lengths, model.lengths)
 

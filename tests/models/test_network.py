@@ -81,7 +81,9 @@ def make(loss=None, model=TwoLayers, l2=0.1):
     rates = np.column_stack([women / women.sum(), ~women / (~women).sum()])
     sums = [Rates(loss or Logistic(), np.full((N, 1), 1 / N), sign), Rates(Sigmoid(2.0), rates)]
     gaps = SquaredGaps([[0.0, 1.0, -1.0]], [0.1])
-    combination = Combination([[1, 0, 0], [0, 1, -1], [0, -1, 1]], [0, -0.02, -0.02], bent=[(0, gaps)])
+    combination = Combination(
+        [[1, 0, 0], [0, 1, -1], [0, -1, 1]], [0, -0.02, -0.02], bent=[(0, gaps)]
+    )
     function = FunctionOfScores(squared_mean, np.zeros(N))
     own = Terms(function, Combination([[0.0], [1.0]], names=["mean"]))
     terms = Terms.joined([Terms(sums, combination), own])
@@ -115,7 +117,9 @@ def test_values_gradients_and_products_are_those_of_autograd():
     np.testing.assert_allclose(point.values, functions(tx).numpy(), rtol=1e-12)
     J = torch.autograd.functional.jacobian(functions, tx).numpy()
     np.testing.assert_allclose([point.gradient(i) for i in range(4)], J, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(point.gradients([0, 3, 1, 2]), J[[0, 3, 1, 2]], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        point.gradients([0, 3, 1, 2]), J[[0, 3, 1, 2]], rtol=1e-9, atol=1e-12
+    )
     np.testing.assert_allclose(point.vjp(w), w @ J, rtol=1e-9, atol=1e-12)
     weighted = torch.tensor(w)
     exact = torch.autograd.functional.hvp(

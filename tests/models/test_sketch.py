@@ -121,7 +121,9 @@ def test_sparse_data_with_few_entries_get_a_matrix_only_where_kinks_are_rounded(
 
 def test_squares_of_large_single_precision_do_not_overflow():
     A = np.random.default_rng(4).normal(size=(40, DIAGONAL_FROM + 1)).astype(np.float32)
-    plain, large = (LinearModel(factor * A, False).sketch().gram(np.ones(40)) for factor in (1, 1e25))
+    plain, large = (
+        LinearModel(factor * A, False).sketch().gram(np.ones(40)) for factor in (1, 1e25)
+    )
     np.testing.assert_allclose(large, 1e50 * plain, rtol=1e-5)
 
 

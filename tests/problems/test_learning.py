@@ -140,7 +140,9 @@ def test_products_and_exponentials_are_counted(monkeypatch, rng):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("kind", ["dense", "csr"])
 def test_gradients_have_the_precision_of_x(dtype, kind, rng):
-    problem = LearningProblem.of(LinearModel(features(rng, kind, np.float32)), fair_terms(rng), l2=0.1)
+    problem = LearningProblem.of(
+        LinearModel(features(rng, kind, np.float32)), fair_terms(rng), l2=0.1
+    )
     x, w = np.ones(D + 1, dtype=dtype), np.ones(4)
     point = problem.at(x)
     assert point.values.dtype == np.float64
@@ -214,7 +216,9 @@ def test_facts(rng):
 
 
 def test_mini_batches_are_unbiased_and_cheap(rng):
-    problem = LearningProblem.of(LinearModel(features(rng, "csr")), fair_terms(rng), l2=0.1, batch=12)
+    problem = LearningProblem.of(
+        LinearModel(features(rng, "csr")), fair_terms(rng), l2=0.1, batch=12
+    )
     assert problem.facts.stochastic
     x, w = rng.normal(size=D + 1), np.array([1.0, 0.5, 0.2, 0.3])
     full = LearningProblem.of(problem.rows.model, terms_of(problem), l2=0.1).at(x)
@@ -249,7 +253,9 @@ def test_sampling_is_reproducible(problem, rng):
 
 def test_hard_values_and_other_terms(problem, rng):
     x = rng.normal(size=D + 1)
-    np.testing.assert_array_equal(problem.thresholded(x), terms_of(problem).thresholded(problem.rows.model.scores(x)))
+    np.testing.assert_array_equal(
+        problem.thresholded(x), terms_of(problem).thresholded(problem.rows.model.scores(x))
+    )
     sharp = problem.sharpened(100.0).shifted(0.01)
     assert sharp.names == problem.names
     assert sharp.facts.smoothness > problem.facts.smoothness

@@ -111,7 +111,9 @@ def test_every_sum_agrees(rule, kind, rng):
     np.testing.assert_allclose(b.product(u, v), a.product(u, v), **close)
     index = rng.permutation(one.n_sums)
     np.testing.assert_allclose(b.jacobian(index), a.jacobian(index), **close)
-    np.testing.assert_allclose(a.jacobian(index), [a.pull(np.eye(len(u))[i]) for i in index], **close)
+    np.testing.assert_allclose(
+        a.jacobian(index), [a.pull(np.eye(len(u))[i]) for i in index], **close
+    )
     lower = np.tril_indices(one.dim)
     np.testing.assert_allclose(b.curvature(u)[lower], a.curvature(u)[lower], rtol=1e-4, atol=1e-6)
     for ours, theirs in zip(vars(many.bounds()).values(), vars(one.bounds()).values()):
@@ -149,7 +151,9 @@ def test_sketches_of_many_rows_are_drawn_alike(rng):
     whole = MemoryTable(y, X)
     blocks = Blocks([MemoryTable(y[:7000], X[:7000]), MemoryTable(y[7000:], X[7000:])])
     (one, _), (many, _) = (sums_of(table, eq.recall(0.5)) for table in (whole, blocks))
-    drawn = np.concatenate([7000 * i + np.asarray(p.model.sketch().index) for i, p in enumerate(many.parts)])
+    drawn = np.concatenate(
+        [7000 * i + np.asarray(p.model.sketch().index) for i, p in enumerate(many.parts)]
+    )
     np.testing.assert_array_equal(drawn, one.model.sketch().index)
     assert drawn.size < n
     x, u = rng.normal(size=one.dim), np.ones(one.n_sums)
@@ -193,7 +197,9 @@ def test_a_fit_with_kinks_is_as_good():
 
 def test_mini_batches_of_blocks_are_those_of_memory(rng):
     whole, blocks = tables()
-    (one, binding), (many, _) = (sums_of(table, eq.equalized_odds(0.1)) for table in (whole, blocks))
+    (one, binding), (many, _) = (
+        sums_of(table, eq.equalized_odds(0.1)) for table in (whole, blocks)
+    )
     x = rng.normal(size=one.dim)
     for batch in (3, 50):
         ours, theirs = (s.sample(np.random.default_rng(7), batch).at(x).values for s in (many, one))

@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
+from equipoise import solve
 from equipoise.problem import Facts
 from equipoise.problems import FunctionProblem, QuadraticProblem
 from equipoise.problems.merit import MeritProblem, QuadraticPenalty
-from equipoise import solve
 from equipoise.sets.box import Box
 from equipoise.sets.l1_ball import L1Ball
 from equipoise.sets.simplex import Simplex

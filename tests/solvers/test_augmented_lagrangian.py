@@ -7,12 +7,12 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
+from equipoise import solve
 from equipoise.problem import Facts
 from equipoise.problems import REFERENCES, QuadraticProblem
 from equipoise.problems.merit import AugmentedLagrangian as Merit
 from equipoise.problems.merit import MeritProblem
 from equipoise.problems.proximal import ProximalProblem
-from equipoise import solve
 from equipoise.sets.box import Box
 from equipoise.sets.l2_ball import L2Ball
 from equipoise.sets.whole_space import WholeSpace

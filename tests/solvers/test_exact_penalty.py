@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from equipoise import sets
+from equipoise import sets, solve
 from equipoise.certificate import certify
 from equipoise.problem import Facts
 from equipoise.problems import REFERENCES, FunctionProblem, QuadraticProblem
-from equipoise import solve
 from equipoise.sets.set import Set
 from equipoise.solvers.exact_penalty import Add, ExactPenalty, Multiply
 from equipoise.solvers.face_newton import newton_points

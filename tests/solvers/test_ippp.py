@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
+from equipoise import solve
 from equipoise.problem import Facts
 from equipoise.problems import REFERENCES, QuadraticProblem
 from equipoise.problems.merit import MeritProblem, QuadraticPenalty
 from equipoise.problems.proximal import ProximalProblem
-from equipoise import solve
 from equipoise.sets.box import Box
 from equipoise.sets.l1_ball import L1Ball
 from equipoise.solvers.apg import AcceleratedProjectedGradient

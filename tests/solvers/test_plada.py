@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from equipoise import sets
+from equipoise import sets, solve
 from equipoise.certificate import certify
 from equipoise.problem import Facts, Point, Problem
 from equipoise.problems import REFERENCES, FunctionProblem, QuadraticProblem
 from equipoise.problems.absolute import AbsoluteProblem
-from equipoise import solve
 from equipoise.solvers.plada import PLADA
 from equipoise.solvers.reduced import StepSizeWarning
 from equipoise.solvers.solver import UnsuitableSolverError

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from equipoise import solve
 from equipoise.problem import Facts, Problem
 from equipoise.problems import REFERENCES, QuadraticProblem
-from equipoise import solve
 from equipoise.sets.box import Box
 from equipoise.sets.l1_ball import L1Ball
 from equipoise.solvers.augmented_lagrangian import AugmentedLagrangian

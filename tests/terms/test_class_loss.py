@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from equipoise.terms import ClassLosses, class_loss_terms
+from equipoise.terms import class_loss_terms
 
 from .examples import N, class_terms
 

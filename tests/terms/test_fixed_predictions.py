@@ -58,7 +58,9 @@ def test_turned_predictions_change_what_counting_says(rng, row):
     turned[row] = -turned[row]
     effects = terms.sums.turned(s > 0).toarray()
     counted = terms.sums.thresholded(Scores(turned)) - terms.sums.thresholded(Scores(s))
-    counted[:2] = 0.0  # the losses of the example stand for themselves, and do not follow predictions
+    counted[:2] = (
+        0.0  # the losses of the example stand for themselves, and do not follow predictions
+    )
     np.testing.assert_allclose(effects[:, row], counted, atol=1e-14)
 
 

@@ -13,8 +13,8 @@ from equipoise.terms import (
     SmoothedHinge,
     Squared,
     TruncatedLogistic,
+    loss_of,
 )
-from equipoise.terms import loss_of
 
 SMOOTH = [
     Logistic(),
@@ -123,7 +123,12 @@ def test_sharper_sigmoids_approach_the_step(rng):
 @every
 def test_float32_is_kept(function, rng):
     z = Scores(rng.normal(size=9).astype(np.float32))
-    for array in (function.value(z), function.slope(z), function.curvature(z), function.thresholded(z)):
+    for array in (
+        function.value(z),
+        function.slope(z),
+        function.curvature(z),
+        function.thresholded(z),
+    ):
         assert array.dtype == np.float32
 
 

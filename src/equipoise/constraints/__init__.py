@@ -24,8 +24,8 @@ from equipoise.constraints._comparison import Comparison
 from equipoise.constraints._constraint import Constraint, Inequality
 from equipoise.constraints._custom import Custom, custom
 from equipoise.constraints._expression import Expression, Quotient, rate
-from equipoise.constraints._objective import Unfairness, unfairness
 from equipoise.constraints._from_papers import loss_budget, minority_coverage, parity_pair
+from equipoise.constraints._objective import Unfairness, unfairness
 from equipoise.constraints._parity import (
     Parity,
     demographic_parity,

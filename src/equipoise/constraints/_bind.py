@@ -183,8 +183,8 @@ def bind_table(
     calls = [row for row in expanded if row.function is not None]
     inequalities = _unique(rated + calls)  # callables last, as their sums come last
     rates = RateTable(sample, loss_of(owner, loss), Sigmoid(sharpness))
-    first, more = _objective(owner, objective, sample, rates)
-    lines = [first, *(_function(row, rates) for row in rated)]
+    minimised = _Objective.of(owner, objective, sample, rates)
+    lines = [minimised.line, *(_function(row, rates) for row in rated)]
     below = [rates.line(row.kind, _below(row)) for row in rated]
     coefficients, offsets = rates.matrix(lines)
     functions = [_function_spec(row) for row in inequalities[len(rated) :]]
@@ -193,7 +193,7 @@ def bind_table(
         coefficients = sparse.block_diag((coefficients, own), format="csr")
         offsets = np.r_[offsets, np.zeros(len(functions))]
     combination = Combination(
-        coefficients, offsets, names=[row.name for row in inequalities], bent=more(rates)
+        coefficients, offsets, names=[row.name for row in inequalities], bent=minimised.bent(rates)
     )
     ratios = any(row.denominator is not None for row in rated)
     return Binding(
@@ -224,33 +224,40 @@ def _listed(owner: str, constraints: Any) -> list[Constraint]:
     return listed
 
 
-def _objective(owner: str, objective: Any, sample: Sample, rates: RateTable) -> tuple[Line, Any]:
-    """Return the linear part of the objective, and a function for what it adds that bends."""
-    nothing: Line = ({}, 0.0)
+@dataclass(frozen=True)
+class _Objective:
+    """What is minimised: a combination of rates, a ratio of two, or squared gaps."""
 
-    def none(rates: RateTable) -> list[tuple[int, Functional]]:
-        return []
+    line: Line = ({}, 0.0)
+    ratio: tuple[Line, ...] = ()
+    gaps: tuple[Line, ...] = ()
 
-    if objective is None:
-        return rates.line("objective", Expression(((1.0, Rate("loss", over="objective")),))), none
-    if isinstance(objective, Expression):
-        return rates.line("objective", objective), none
-    if isinstance(objective, Quotient):
-        parts = [
-            rates.line("objective", part) for part in (objective.numerator, objective.denominator)
-        ]
+    @staticmethod
+    def of(owner: str, objective: Any, sample: Sample, rates: RateTable) -> _Objective:
+        """Return what the user asked for; by default the mean loss."""
+        if objective is None:
+            objective = Expression(((1.0, Rate("loss", over="objective")),))
+        if isinstance(objective, Expression):
+            return _Objective(rates.line("objective", objective))
+        if isinstance(objective, Quotient):
+            parts = objective.numerator, objective.denominator
+            return _Objective(ratio=tuple(rates.line("objective", part) for part in parts))
+        if not isinstance(objective, Unfairness):
+            rule = "must be a combination of rates or unfairness()"
+            _check.fail(owner, "objective", rule, objective)
+        return _Objective(
+            gaps=tuple(rates.line("unfairness", gap) for gap in objective.gaps(sample))
+        )
 
-        def ratio(rates: RateTable) -> list[tuple[int, Functional]]:
-            C, c = rates.matrix(parts)
+    def bent(self, rates: RateTable) -> list[tuple[int, Functional]]:
+        """Return what it adds to the linear part, once all rates are known."""
+        if self.gaps:
+            return [(0, SquaredGaps(*rates.matrix(list(self.gaps))))]
+        if self.ratio:
+            C, c = rates.matrix(list(self.ratio))
             above, below = C.toarray()
             return [(0, Ratio((above, c[0]), (below, c[1])))]
-
-        return nothing, ratio
-    if isinstance(objective, Unfairness):
-        gaps = [rates.line("unfairness", gap) for gap in objective.gaps(sample)]
-        return nothing, lambda rates: [(0, SquaredGaps(*rates.matrix(gaps)))]
-    rule = "must be a combination of rates or unfairness()"
-    _check.fail(owner, "objective", rule, objective)
+        return []
 
 
 def _function(row: Inequality, rates: RateTable) -> Line:

@@ -83,7 +83,9 @@ class Comparison(Constraint):
         self, sample: Sample, expression: Expression, denominator: Expression | None, label: str
     ) -> list[Inequality]:
         parts = expression.parts + (() if denominator is None else denominator.parts)
-        named = [sample.label(self.title, part.group) for _, part in parts if part.group is not None]
+        named = [
+            sample.label(self.title, part.group) for _, part in parts if part.group is not None
+        ]
         groups = tuple(dict.fromkeys(named))
         sides = [(self.sense, self.bound)]
         if self.absolute:

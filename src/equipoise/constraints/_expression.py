@@ -217,9 +217,7 @@ class Quotient:
             raise TypeError("rate: compare a ratio with a number: a / b >= 0.8.")
         if self.numerator.constant:
             raise TypeError("rate: the numerator of a ratio must hold rates only, no constant.")
-        return Comparison(
-            self.numerator, sense, number, denominator=self.denominator
-        )
+        return Comparison(self.numerator, sense, number, denominator=self.denominator)
 
     def __bool__(self) -> bool:
         raise TypeError("rate: a ratio has no truth value before it is compared and fitted.")

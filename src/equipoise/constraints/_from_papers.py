@@ -68,7 +68,9 @@ class ParityPair(Constraint):
                     ((1.0, Rate("positive", a)), (self.beta, Rate("negative", b)))
                 )
                 title = f"{name}: {first}, {second}"
-                found.append(Inequality(title, name, (first, second), expression, "<=", self.r, self))
+                found.append(
+                    Inequality(title, name, (first, second), expression, "<=", self.r, self)
+                )
         return found
 
 
@@ -89,7 +91,9 @@ class LossBudget(Constraint):
         """Return one inequality."""
         name = "loss budget"
         if sample.best_loss is None:
-            reason = "the best loss is needed; pass `best_loss`, the least loss without constraints."
+            reason = (
+                "the best loss is needed; pass `best_loss`, the least loss without constraints."
+            )
             raise _check.InputError(name, reason, "best_loss")
         bound = (1.0 + self.kappa) * sample.best_loss
         expression = Expression(((1.0, Rate("loss", loss=self.loss, over="objective")),))

@@ -9,7 +9,8 @@ import numpy as np
 
 from equipoise import _check
 from equipoise.constraints._rate import KINDS, Each, Rate
-from equipoise.rows import PARAMETER, SHOWN, Cell, GroupColumn, Groups, Table
+from equipoise.rows import Cell, GroupColumn, Groups, Table
+from equipoise.rows._group_input import PARAMETER, SHOWN
 
 Column = list[tuple[Cell, str]]  # the groups of one sensitive column, with their labels
 

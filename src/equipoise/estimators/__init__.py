@@ -2,11 +2,11 @@
 
 from equipoise.estimators._classifier import ConstrainedClassifier
 from equipoise.estimators._frontier.curve import Frontier, FrontierPoint
+from equipoise.estimators._frontier.frontier import frontier
 from equipoise.estimators._infeasible import InfeasibleError, InfeasibleWarning
 from equipoise.estimators._neyman_pearson import NeymanPearsonClassifier
 from equipoise.estimators._report import ConstraintLine, GroupLine, Report
 from equipoise.estimators._stream.stream import Stream
-from equipoise.estimators._frontier.frontier import frontier
 
 __all__ = [
     "ConstrainedClassifier",

@@ -25,8 +25,8 @@ def fit_class_losses(
     """Fit a Neyman-Pearson classifier of K > 2 classes to the rows of a table."""
     K, owner, free = len(table.classes), type(estimator).__name__, estimator.radius is None
     with suitable_threads(table), estimator._budget() as budget:
-        scales = column_scales(owner, table) if free else (None, None)
-        units = LinearUnits(table.n_columns, free, *scales, n_classes=K)
+        scale, center = column_scales(owner, table) if free else (None, None)
+        units = LinearUnits(table.n_columns, free, scale, center, K)
         totals = table.class_totals()
         rows = table.row_sums(units, [ClassLossSpec(table.classes, totals)])
         names = [f"class {label}" for label in table.classes]

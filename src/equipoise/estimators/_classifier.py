@@ -54,7 +54,8 @@ class ConstrainedClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
     verbose : bool
         Show a progress bar, which names the stage of the fit.
     callback : callable, optional
-        Called with an `equipoise.run.Iteration` after every solver step; raising `StopIteration` ends the fit.
+        Called with an `Iteration` (see `equipoise.run`) after every solver step; raising `StopIteration`
+        ends the fit.
     min_cell : int
         Intersections with fewer rows are small.
     small_cells : {"raise", "skip"}
@@ -173,7 +174,8 @@ class ConstrainedClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
                 f"Only binary classification is supported. {type(self).__name__} got "
                 f"{len(table.classes)} classes; for class-wise bounds see NeymanPearsonClassifier."
             )
-        vars(self).pop("stream_", None)
+        if hasattr(self, "stream_"):
+            del self.stream_
         self.sensitive_names_ = names
         fit_two_classes(self, self._task(), table)
         return self

@@ -27,9 +27,9 @@ class NeymanPearsonClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
     r"""Minimise the error of one class while the errors of the others stay below bounds.
 
     With two classes: minimise the loss on the class `minimise` subject to the *counted* error on
-    the other class being at most its bound; this is a `ConstrainedClassifier` with that rule and
-    that objective, which also takes class weights and other rules beside it. With K classes (Ma, Lin & Yang 2020): one linear model per class, minimise the class
-    loss ``l_1`` subject to ``l_k <= r_k``, where
+    the other class being at most its bound. This is a `ConstrainedClassifier` with that rule and that
+    objective; it also takes class weights, and other rules beside it. With K classes (Ma, Lin & Yang
+    2020): one linear model per class, minimise the class loss ``l_1`` subject to ``l_k <= r_k``, where
     ``l_k = mean over class k of sum_{l != k} sigmoid(-(x_k - x_l)'a)``, at most ``K - 1``.
 
     Parameters

@@ -82,7 +82,9 @@ class Training:
         self, task: Task, table: Table, runner: Runner, previous: Previous | None = None
     ) -> None:
         self.task, self.runner, self.previous = task, runner, previous
-        self.table = table.class_weighted(_class_weights(task, table)) if task.class_weight else table
+        self.table = (
+            table.class_weighted(_class_weights(task, table)) if task.class_weight else table
+        )
         free = task.radius is None
         scales = column_scales(task.owner, table) if free else (None, None)
         self.units = LinearUnits(table.n_columns, task.fit_intercept and free, *scales)
@@ -210,9 +212,7 @@ def _require_finite(problem: LearningProblem, binding: Binding, owner: str) -> N
         raise _check.InputError(owner, reason, "constraints")
 
 
-def _culprit(
-    problem: LearningProblem, binding: Binding, x: np.ndarray
-) -> tuple[str, str] | None:
+def _culprit(problem: LearningProblem, binding: Binding, x: np.ndarray) -> tuple[str, str] | None:
     """Return the first user's function that is not finite at `x`, and what it is."""
     calls = [i for i, row in enumerate(binding.inequalities) if row.expression is None]
     if not calls:

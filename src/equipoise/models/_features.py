@@ -13,7 +13,9 @@ from equipoise import _check
 from equipoise._array import Array, like, namespace, quiet, to_numpy
 
 CACHE_BYTES = 1 << 20  # of the data that stay in the cache of a core between two products
-FEW_ROWS = 1 / 32  # a score-gradient on at most this share of the rows is pulled back from them alone
+FEW_ROWS = (
+    1 / 32
+)  # a score-gradient on at most this share of the rows is pulled back from them alone
 CHUNK_ROWS = 1 << 12  # rows handled at a time, so that no copy of the data is made
 
 

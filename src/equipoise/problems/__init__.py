@@ -1,10 +1,10 @@
 """Problems: from functions, from autodiff, quadratic, regularised; and references."""
 
+from equipoise.problems._learning import LearningProblem
 from equipoise.problems.absolute import AbsoluteProblem
 from equipoise.problems.autodiff import JaxProblem, TorchProblem
 from equipoise.problems.checking import ProblemCheck, check_problem
 from equipoise.problems.function import FunctionProblem
-from equipoise.problems._learning import LearningProblem
 from equipoise.problems.merit import (
     AugmentedLagrangian,
     Lagrangian,

@@ -2,7 +2,6 @@
 
 from equipoise.rows._block_sums import BlockSums
 from equipoise.rows._blocks import Blocks
-from equipoise.rows._digest import digest
 from equipoise.rows._entries import (
     ClassLossSpec,
     FunctionSpec,
@@ -13,7 +12,6 @@ from equipoise.rows._entries import (
     SumSpec,
     Tally,
 )
-from equipoise.rows._group_input import PARAMETER, SHOWN, listed
 from equipoise.rows._groups import BlockGroups, Cell, GroupColumn, Groups, MemoryGroups
 from equipoise.rows._memory_sums import MemorySums
 from equipoise.rows._memory_table import MemoryTable

@@ -15,7 +15,7 @@ from equipoise.models import ModelPoint
 from equipoise.rows._memory_sums import MemorySums
 from equipoise.rows._row_sums import Confusion, NearKinks, RowSums
 from equipoise.rows._sums import Sums, added, joined, sums_at
-from equipoise.terms import RowKinks, ScoreSum, Scores, SumBounds
+from equipoise.terms import RowKinks, Scores, ScoreSum, SumBounds
 
 if TYPE_CHECKING:
     from equipoise.rows._blocks import Blocks

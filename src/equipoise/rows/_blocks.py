@@ -104,7 +104,9 @@ class Blocks(Table):
             for make, part, start in zip(makers, self.parts, self._starts)
         ]
         functions = [spec.on(self) for spec in specs if not spec.additive]
-        whole = JoinedSums(functions) if len(functions) > 1 else (functions or [None])[0]
+        whole = None
+        if functions:
+            whole = functions[0] if len(functions) == 1 else JoinedSums(functions)
 
         def gather() -> MemorySums:
             model: Any = parts[0].model
@@ -114,11 +116,11 @@ class Blocks(Table):
 
     def gathered(self) -> MemoryTable:
         """Return the rows in one place."""
-        stack = sparse.vstack if self.is_sparse else np.vstack
-        options = {"format": "csr"} if self.is_sparse else {}
+        features = [part.X for part in self.parts]
+        X = sparse.vstack(features, format="csr") if self.is_sparse else np.vstack(features)
         return MemoryTable(
             self.y,
-            stack([part.X for part in self.parts], **options),
+            X,
             None if self.groups is None else self.groups.arrays,
             weight=self._joined("sample") if self.weighted else None,
             objective_weight=self._joined("objective"),

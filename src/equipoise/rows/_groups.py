@@ -174,7 +174,7 @@ class MemoryGroups(Groups):
         return self._crossed[names]
 
     def _cross(self, names: tuple[str, ...]) -> GroupColumn:
-        parts = [self.columns[name] for name in names]
+        parts: list[Any] = [self.columns[name] for name in names]
         codes = np.zeros(len(self.arrays[names[0]]), dtype=np.int64)
         for part in parts:
             codes = codes * len(part.values) + part.codes

@@ -13,7 +13,7 @@ from equipoise._array import Array, to_numpy
 from equipoise.models import Model, ModelPoint, Sketch
 from equipoise.rows._row_sums import Confusion, NearKinks, RowSums
 from equipoise.rows._sums import Sums, sums_at
-from equipoise.terms import ScoreSum, ScoreSumPoint, Scores, SumBounds
+from equipoise.terms import Scores, ScoreSum, ScoreSumPoint, SumBounds
 
 if TYPE_CHECKING:
     from equipoise.rows._entries import SumSpec

@@ -10,7 +10,9 @@ from equipoise.rows._table import Table
 LOST_SQUARE = 1e-280  # squares below this have lost their digits
 CONSTANT = 1e-12  # variance of a constant column relative to its mean square: rounding errors
 FAR_FROM_0 = 1e-6  # the same where the difference of squares is mostly rounding, and is made anew
-MOSTLY_0 = 0.5 - 1e-9  # the share of entries that are not 0, below which a column is one of indicators
+MOSTLY_0 = (
+    0.5 - 1e-9
+)  # the share of entries that are not 0, below which a column is one of indicators
 
 
 def column_scales(owner: str, table: Table) -> tuple[np.ndarray, np.ndarray]:

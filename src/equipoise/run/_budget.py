@@ -71,7 +71,8 @@ class Budget:
             _check.fail("Budget", "callback", "must be callable", callback)
         self.max_seconds, self.callback = max_seconds, callback
         self.steps, self.counter, self.trace = 0, Counter(), Trace()
-        self.stage, self.error = "", None
+        self.stage = ""
+        self.error: BaseException | None = None
         self._stopped: Status | None = None
         self._last_of_others: Examination | None = None  # of the runs before the one at work
         self._name, self._display = name, Display(progress)

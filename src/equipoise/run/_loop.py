@@ -13,12 +13,12 @@ from equipoise.certificate import Certificate, examine
 from equipoise.problem import Problem
 from equipoise.run._budget import Budget
 from equipoise.run._checkpoint import Checkpoint, Timer, identify
-from equipoise.run._watched import WatchedProblem, Counter, NonFiniteError
 from equipoise.run._iteration import Iteration
 from equipoise.run._result import Result
 from equipoise.run._stopwatch import Stopwatch
 from equipoise.run._trace import Trace
 from equipoise.run._verdict import examine_both, judge
+from equipoise.run._watched import Counter, NonFiniteError, WatchedProblem
 from equipoise.solvers import Solver
 from equipoise.status import Status
 

@@ -17,7 +17,7 @@ from equipoise.certificate import (
     near_within,
 )
 from equipoise.problem import Point, Problem
-from equipoise.run._watched import WatchedProblem, Counter, NonFiniteError
+from equipoise.run._watched import Counter, NonFiniteError, WatchedProblem
 from equipoise.status import Status
 
 CLAIMS = (Status.CONVERGED, Status.INFEASIBLE)

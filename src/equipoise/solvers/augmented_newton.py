@@ -106,7 +106,9 @@ class AugmentedNewton(Solver[State]):
             _check.fail("AugmentedNewton", "growth", "must exceed 1", self.growth)
 
     def warm_started(self, result):
-        return replace(self, multipliers=result.multipliers, learned=getattr(result.state, "learned", None))
+        return replace(
+            self, multipliers=result.multipliers, learned=getattr(result.state, "learned", None)
+        )
 
     def init(self, problem: Problem, x0: Array) -> State:
         """Return the state before the first step."""

@@ -14,8 +14,8 @@ from equipoise.terms._kinks import RowKinks
 from equipoise.terms._losses import LOSSES, Hinge, Logistic, Squared, TruncatedLogistic, loss_of
 from equipoise.terms._pointwise import Kink, Pointwise
 from equipoise.terms._rates import Rates
-from equipoise.terms._score_sum import ScoreSum, ScoreSumPoint, SumBounds
 from equipoise.terms._row_weights import RowWeights
+from equipoise.terms._score_sum import ScoreSum, ScoreSumPoint, SumBounds
 from equipoise.terms._scores import Scores
 from equipoise.terms._sigmoid import PairLoss, Sigmoid
 from equipoise.terms._smoothed_hinge import SmoothedHinge

@@ -15,8 +15,8 @@ from equipoise._array import Array, namespace
 from equipoise.terms._combination import Combination
 from equipoise.terms._placed import Placed
 from equipoise.terms._pointwise import Pointwise
-from equipoise.terms._score_sum import ScoreSum, ScoreSumPoint, SumBounds
 from equipoise.terms._row_weights import RowWeights
+from equipoise.terms._score_sum import ScoreSum, ScoreSumPoint, SumBounds
 from equipoise.terms._scores import Scores
 from equipoise.terms._sigmoid import PairLoss
 from equipoise.terms._terms import Terms

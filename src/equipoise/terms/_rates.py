@@ -13,8 +13,8 @@ from equipoise._array import Array
 from equipoise.terms._kinks import RowKinks
 from equipoise.terms._placed import Placed
 from equipoise.terms._pointwise import Pointwise
-from equipoise.terms._score_sum import ScoreSum, ScoreSumPoint, SumBounds
 from equipoise.terms._row_weights import RowWeights
+from equipoise.terms._score_sum import ScoreSum, ScoreSumPoint, SumBounds
 from equipoise.terms._scores import Scores
 
 
@@ -109,7 +109,7 @@ class Rates(ScoreSum):
         concave, convex = max(0.0, -low), max(0.0, high)
         plus, minus = moments[2]
         return SumBounds(
-            _times(np.inf if lipschitz is None else lipschitz, sum(moments[1])),
+            _times(np.inf if lipschitz is None else lipschitz, np.add(*moments[1])),
             _times(concave, plus) + _times(convex, minus),
             _times(convex, plus) + _times(concave, minus),
             least,

@@ -134,7 +134,9 @@ class Terms:
 
     def kinks(self, scores: Array | Scores, width: float) -> RowKinks | None:
         """Return the rows within `width` of a kink, with masses (K, m + 1) for the functions."""
-        return self.combination.kinks(self.sums.kinks(Scores.of(scores), width), self.sums.is_smooth)
+        return self.combination.kinks(
+            self.sums.kinks(Scores.of(scores), width), self.sums.is_smooth
+        )
 
     @staticmethod
     def joined(parts: Sequence[Terms]) -> Terms:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -81,7 +80,7 @@ def _without_claims(fit: Candidate, tol: float) -> Candidate:
     return replace(fit, result=fit.result.judged(Verdict(Status.FEASIBLE, claim=ROUGHLY)))
 
 
-def _all_alike(problem: LearningProblem, fit: Candidate, runner: Runner) -> Sequence[Candidate]:
+def _all_alike(problem: LearningProblem, fit: Candidate, runner: Runner) -> list[Candidate]:
     """Return the best model that predicts the more frequent class of all rows, if that meets the bounds."""
     if not can_fix(problem, fit.allowed) or problem.rows.penalised[-1] != 0:
         return []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-
 SMALL_SLOPE = 1e-3  # relative to the largest (or 1): a shift along it would change nothing
 
 

@@ -148,9 +148,7 @@ def sharpness_for(search: Search) -> float:
     """Return how sharp sigmoids must be for most scores to lie where they are nearly steps."""
     if search.plain is None:
         return 1.0
-    return float(
-        np.clip(SPREAD_IN_WIDTHS / max(search.plain.spread, 1e-300), 1.0, SHARPEST_START)
-    )
+    return float(np.clip(SPREAD_IN_WIDTHS / max(search.plain.spread, 1e-300), 1.0, SHARPEST_START))
 
 
 def sharpened(problem: LearningProblem, sharpness: float) -> LearningProblem:

@@ -22,7 +22,8 @@ from equipoise.estimators._inputs import read_table
 from equipoise.estimators._sklearn import take_rows
 from equipoise.estimators._training import Training
 from equipoise.problems import LearningProblem
-from equipoise.rows import MemoryTable, digest
+from equipoise.rows import MemoryTable
+from equipoise.rows._digest import digest
 from equipoise.run import Budget, Checkpoint
 from equipoise.status import Status
 
@@ -67,7 +68,9 @@ def fit_path(
         fit = training.fit(problem, binding, plain, ahead(fits, bound))
         _pass_on_interrupt(budget)
         fits = [*fits[-1:], (bound, replace(fit, problem=None))]  # type: ignore[arg-type]
-        held_out = _held_out(training, estimator, _taken(data, test), fit) if test is not None else {}
+        held_out: dict[str, Any] = {}
+        if test is not None:
+            held_out = _held_out(training, estimator, _taken(data, test), fit)
         point = _point(training, binding, problem, fit, bound, number)
         seconds = time.perf_counter() - started
         points.append(replace(point, seconds=seconds, **held_out))
