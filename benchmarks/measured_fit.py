@@ -88,7 +88,7 @@ def _fit(rows: tuple) -> tuple[Any, float]:
 @contextlib.contextmanager
 def _counting() -> Iterator[list[None]]:
     """A list that grows by one with every product with the data or its transpose."""
-    from equipoise.models.features import Features
+    from equipoise.models import Features
 
     made: list[None] = []
     originals = Features.times, Features.transposed

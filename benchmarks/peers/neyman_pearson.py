@@ -1,4 +1,4 @@
-"""P001's multi-class Neyman-Pearson problem against the exact penalty method, at equal time."""
+"""The multi-class Neyman-Pearson problem of Ma, Lin & Yang (2020) against the exact penalty method, at equal time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from equipoise.datasets import load
 from equipoise.models import MultiClassLinearModel
 from equipoise.problems import LearningProblem
 from equipoise.solvers import ExactPenalty
-from equipoise.terms import ClassLossTerms
+from equipoise.terms import class_loss_terms
 
 BOUNDS = {"pendigits": 4.5, "segment": 3.0, "usps": 4.5}
 RADIUS = 0.1
@@ -21,7 +21,7 @@ RADIUS = 0.1
 
 def run(page: Page, quick: bool) -> None:
     page.say(
-        "\n## Multi-class Neyman-Pearson (P001)\n\n"
+        "\n## Multi-class Neyman-Pearson (Ma, Lin & Yang 2020)\n\n"
         "Loss of the first class; largest excess of the other classes' losses over their bounds; the exact "
         "penalty method, with the paper's parameters, runs for as long as Equipoise did."
     )
@@ -48,9 +48,9 @@ def _compare(page, name, bound):
     model.fit(data.X, data.y)
     seconds = time.perf_counter() - start
     K, d = len(model.classes_), data.X.shape[1]
-    problem = LearningProblem(
+    problem = LearningProblem.of(
         MultiClassLinearModel(data.X, K, intercept=False),
-        ClassLossTerms(data.y, np.full(K, bound)),
+        class_loss_terms(data.y, np.full(K, bound)),
         domain=sets.Product([(sets.L2Ball(RADIUS), d)] * K),
     )
     other = solve(

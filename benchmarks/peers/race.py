@@ -35,7 +35,7 @@ def learning_problem(X, y, groups, constraint):
         center, scale = X.mean(0), X.std(0)
         scale = np.where(scale > 0, scale, 1.0)
     model = LinearModel(X, scale=scale, center=center)
-    return LearningProblem(model, bind(constraint, y, groups).terms, l2=1 / len(y))
+    return LearningProblem.of(model, bind(constraint, y, groups).terms, l2=1 / len(y))
 
 
 def equipoise(problem, watch):
@@ -55,8 +55,8 @@ def equipoise(problem, watch):
 
 def forget(problem):
     """Drop the sketch of the rows that an earlier run has made: every run pays for its own."""
-    problem.model.__dict__.pop("sketch", None)
-    problem.__dict__.pop("_sketched", None)
+    model = problem.rows.model
+    model._plans, model._sketches, problem.rows._sketched = {}, {}, None
 
 
 def entrants(quick):
