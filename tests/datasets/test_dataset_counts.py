@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from equipoise.datasets import DATASETS
-from equipoise.datasets.fetch import read
+from equipoise.datasets._fetch import read
 
 VARIANTS = [
     ("adult", {}),

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.datasets import sources
-from equipoise.datasets.fetch import fetch as fetch_file
-from equipoise.datasets.fetch import read, squeeze, unpack
-from equipoise.datasets.sources import SOURCES, Source
+from equipoise.datasets import _sources as sources
+from equipoise.datasets._fetch import fetch as fetch_file
+from equipoise.datasets._fetch import read, squeeze, unpack
+from equipoise.datasets._sources import SOURCES, Source
 
 CONTENT = b"1 2 3 \n4 5  6\n"
 

@@ -18,9 +18,9 @@ from equipoise.datasets import (
     load_mslr,
     make_census,
 )
-from equipoise.datasets.columns import design, indices, numbers, one_hot, read_table
-from equipoise.datasets.segment import NAMES as SEGMENT_NAMES
-from equipoise.datasets.usps import smooth
+from equipoise.datasets._columns import design, indices, numbers, one_hot, read_table
+from equipoise.datasets._segment import NAMES as SEGMENT_NAMES
+from equipoise.datasets._usps import smooth
 
 
 def small(n=12, **changes):

@@ -10,17 +10,17 @@ from collections.abc import Callable
 from typing import Any
 
 from equipoise import _check
-from equipoise.datasets.adult import load_adult
-from equipoise.datasets.bank import load_bank
-from equipoise.datasets.census import make_census
-from equipoise.datasets.communities import intersectional_groups, load_communities
-from equipoise.datasets.compas import load_compas
-from equipoise.datasets.dataset import Dataset
-from equipoise.datasets.loans import load_loans
-from equipoise.datasets.mslr import load_mslr
-from equipoise.datasets.pendigits import load_pendigits
-from equipoise.datasets.segment import load_segment
-from equipoise.datasets.usps import load_usps
+from equipoise.datasets._adult import load_adult
+from equipoise.datasets._bank import load_bank
+from equipoise.datasets._census import make_census
+from equipoise.datasets._communities import intersectional_groups, load_communities
+from equipoise.datasets._compas import load_compas
+from equipoise.datasets._dataset import Dataset
+from equipoise.datasets._loans import load_loans
+from equipoise.datasets._mslr import load_mslr
+from equipoise.datasets._pendigits import load_pendigits
+from equipoise.datasets._segment import load_segment
+from equipoise.datasets._usps import load_usps
 
 DATASETS: dict[str, Callable[..., Dataset]] = {
     "adult": load_adult,

@@ -8,9 +8,9 @@ import numpy as np
 from scipy import sparse
 
 from equipoise import _check
-from equipoise.datasets.columns import design, indices, read_table
-from equipoise.datasets.dataset import Dataset
-from equipoise.datasets.fetch import read
+from equipoise.datasets._columns import design, indices, read_table
+from equipoise.datasets._dataset import Dataset
+from equipoise.datasets._fetch import read
 
 FEMALE = 71  # 0-based column of a9a; the next one is male
 

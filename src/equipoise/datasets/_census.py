@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from equipoise import _check
-from equipoise.datasets.columns import stack
-from equipoise.datasets.dataset import Dataset
+from equipoise.datasets._columns import stack
+from equipoise.datasets._dataset import Dataset
 
 RACES = ("white", "black", "asian", "other")
 SHARE = (0.68, 0.17, 0.09, 0.06)

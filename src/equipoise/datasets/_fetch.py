@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from equipoise import _check
-from equipoise.datasets.sources import SOURCES, Source
+from equipoise.datasets._sources import SOURCES, Source
 
 FOLDER = "EQUIPOISE_DATA"
 CACHE = "EQUIPOISE_CACHE"

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from equipoise import _check
-from equipoise.datasets.columns import Table, numbers, one_hot, read_table, stack
-from equipoise.datasets.dataset import Dataset
-from equipoise.datasets.fetch import read
+from equipoise.datasets._columns import Table, numbers, one_hot, read_table, stack
+from equipoise.datasets._dataset import Dataset
+from equipoise.datasets._fetch import read
 
 COUNTS = ("priors_count", "juv_fel_count", "juv_misd_count", "juv_other_count")
 FEATURES = ("age", *COUNTS, "sex", "c_charge_degree", "age_cat", "race")

@@ -6,9 +6,9 @@ import io
 
 import numpy as np
 
-from equipoise.datasets.columns import indices
-from equipoise.datasets.dataset import Dataset
-from equipoise.datasets.fetch import read
+from equipoise.datasets._columns import indices
+from equipoise.datasets._dataset import Dataset
+from equipoise.datasets._fetch import read
 
 
 def load_pendigits() -> Dataset:

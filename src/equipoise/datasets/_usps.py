@@ -7,9 +7,9 @@ import io
 import numpy as np
 
 from equipoise import _check
-from equipoise.datasets.columns import indices
-from equipoise.datasets.dataset import Dataset
-from equipoise.datasets.fetch import read
+from equipoise.datasets._columns import indices
+from equipoise.datasets._dataset import Dataset
+from equipoise.datasets._fetch import read
 
 SIDE = 16
 

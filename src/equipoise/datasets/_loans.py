@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from equipoise import _check
-from equipoise.datasets.columns import Table, design, read_table
-from equipoise.datasets.dataset import Dataset
-from equipoise.datasets.fetch import read
+from equipoise.datasets._columns import Table, design, read_table
+from equipoise.datasets._dataset import Dataset
+from equipoise.datasets._fetch import read
 
 NOTE = (
     "SUBSTITUTE: the paper's LoanStats_2018Q4 (128,375 loans x 250) is no longer public. This is "

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from equipoise import _check
-from equipoise.datasets.columns import indices
-from equipoise.datasets.dataset import Dataset
-from equipoise.datasets.fetch import read
+from equipoise.datasets._columns import indices
+from equipoise.datasets._dataset import Dataset
+from equipoise.datasets._fetch import read
 
 STREAMS = ("body", "anchor", "title", "url", "whole")
 STATISTICS = ("sum", "min", "max", "mean", "variance")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from equipoise import _check
-from equipoise.datasets.columns import design, numbers, read_table
-from equipoise.datasets.dataset import Dataset
-from equipoise.datasets.fetch import read
+from equipoise.datasets._columns import design, numbers, read_table
+from equipoise.datasets._dataset import Dataset
+from equipoise.datasets._fetch import read
 
 FILES = {"additional": "bank-additional-full.csv", "full": "bank-full.csv"}
 

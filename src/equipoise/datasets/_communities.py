@@ -8,9 +8,9 @@ from functools import reduce
 import numpy as np
 
 from equipoise import _check
-from equipoise.datasets.columns import numbers, read_table, stack
-from equipoise.datasets.dataset import Dataset
-from equipoise.datasets.fetch import read
+from equipoise.datasets._columns import numbers, read_table, stack
+from equipoise.datasets._dataset import Dataset
+from equipoise.datasets._fetch import read
 
 TARGET = "ViolentCrimesPerPop"
 NOT_PREDICTIVE = ("state", "county", "community", "communityname", "fold")

@@ -7,8 +7,8 @@ import io
 import numpy as np
 
 from equipoise import _check
-from equipoise.datasets.dataset import Dataset
-from equipoise.datasets.fetch import read
+from equipoise.datasets._dataset import Dataset
+from equipoise.datasets._fetch import read
 
 NAMES = (
     "region-centroid-col",
