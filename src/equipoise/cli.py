@@ -12,7 +12,7 @@ from rich.table import Table
 from equipoise.compare import COLUMNS, compare_methods
 from equipoise.problems import REFERENCES
 from equipoise.solvers import SOLVERS
-from equipoise.solvers.guarantees import HEADER, guarantee_rows
+from equipoise.solvers._guarantees import HEADER, guarantee_rows
 
 app = typer.Typer(
     add_completion=False,

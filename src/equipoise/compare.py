@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from equipoise.problems import REFERENCES
 from equipoise.run import solve
-from equipoise.solvers import SOLVERS
-from equipoise.solvers.solver import UnsuitableSolverError
+from equipoise.solvers import SOLVERS, UnsuitableSolverError
 
 COLUMNS = (
     "problem",

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 from equipoise import FunctionProblem, certify, near_stationarity, sets
-from equipoise.certificate.infeasibility import diagnose
+from equipoise.certificate._infeasibility import diagnose
 from equipoise.problem import Point, Problem
 from equipoise.problems import REFERENCES, QuadraticProblem
 

@@ -8,7 +8,7 @@ from scipy.optimize import lsq_linear
 
 from equipoise import solve
 from equipoise.certificate import near_kinks
-from equipoise.certificate.kinks import _bounded
+from equipoise.certificate._kinks import _bounded
 from equipoise.models import LinearModel
 from equipoise.problems import LearningProblem
 from equipoise.terms import CallableTerms, Channel, Hinge, RateTerms, StackedTerms

@@ -48,7 +48,7 @@ def test_doctests():
     import importlib
 
     names = (
-        "equipoise.certificate.examiner",
+        "equipoise.certificate._examiner",
         "equipoise.run.solve",
         "equipoise.problems.function",
         "equipoise.sets.l2_ball",

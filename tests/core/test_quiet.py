@@ -7,7 +7,7 @@ import pytest
 
 from equipoise.models import LinearModel
 from equipoise.models.linear import linear_scores
-from equipoise.solvers.curvature import Learned
+from equipoise.solvers._newton.preconditioner import Learned
 
 SIGNALLING = 0x7FA00000  # a NaN that any arithmetic reports
 

@@ -21,7 +21,7 @@ from equipoise.solvers import (
     SwitchingSubgradient,
     UnsuitableSolverError,
 )
-from equipoise.solvers.solver import SMOOTH, Guarantee
+from equipoise.solvers._solver import SMOOTH, Guarantee
 
 
 def convex():

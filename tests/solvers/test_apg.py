@@ -13,9 +13,9 @@ from equipoise.sets.box import Box
 from equipoise.sets.l1_ball import L1Ball
 from equipoise.sets.simplex import Simplex
 from equipoise.sets.whole_space import WholeSpace
-from equipoise.solvers.apg import AcceleratedProjectedGradient as APG
-from equipoise.solvers.backtracking import Backtracking
-from equipoise.solvers.solver import UnsuitableSolverError
+from equipoise.solvers._methods.apg import AcceleratedProjectedGradient as APG
+from equipoise.solvers._parts.backtracking import Backtracking
+from equipoise.solvers._solver import UnsuitableSolverError
 from equipoise.status import Status
 
 

@@ -16,10 +16,10 @@ from equipoise.run.solve import solve
 from equipoise.sets.box import Box
 from equipoise.sets.l2_ball import L2Ball
 from equipoise.sets.whole_space import WholeSpace
-from equipoise.solvers.apg import AcceleratedProjectedGradient
-from equipoise.solvers.augmented_lagrangian import AugmentedLagrangian
-from equipoise.solvers.backtracking import Backtracking
-from equipoise.solvers.solver import UnsuitableSolverError
+from equipoise.solvers._methods.apg import AcceleratedProjectedGradient
+from equipoise.solvers._methods.augmented_lagrangian import AugmentedLagrangian
+from equipoise.solvers._parts.backtracking import Backtracking
+from equipoise.solvers._solver import UnsuitableSolverError
 from equipoise.status import Status
 
 PAPER = AugmentedLagrangian(penalty=10.0, growth=3.0, progress=0.0)

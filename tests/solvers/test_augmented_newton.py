@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 from equipoise import Facts, FunctionProblem, Status, sets, solve
 from equipoise.problems import REFERENCES, AugmentedLagrangian, QuadraticProblem
 from equipoise.solvers import AugmentedNewton, SwitchingSubgradient, Then, choose
-from equipoise.solvers.newton_cg import conjugate_gradients
+from equipoise.solvers._newton.conjugate_gradients import conjugate_gradients
 
 
 def test_conjugate_gradients_solve_and_follow_negative_curvature():

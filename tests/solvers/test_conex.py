@@ -7,10 +7,10 @@ from equipoise import FunctionProblem, Status, sets, solve
 from equipoise.problems import REFERENCES, QuadraticProblem
 from equipoise.problems.proximal import ProximalProblem
 from equipoise.solvers import Constant, UnsuitableSolverError
-from equipoise.solvers.conex import ConEx
-from equipoise.solvers.conex_schedule import Schedule
-from equipoise.solvers.iqrc import IQRC
-from equipoise.solvers.iqrc_presets import ipp_conex
+from equipoise.solvers._methods.conex import ConEx
+from equipoise.solvers._methods.conex_schedule import Schedule
+from equipoise.solvers._methods.ipp_ssg import ipp_conex
+from equipoise.solvers._methods.iqrc import IQRC
 
 CENTER = np.array([1.0, 0.05])
 T4_6 = ConEx(mu=2.0, multiplier_bound=2.0, lipschitz=7.0, smoothness=4.0, constraint_smoothness=2.0)

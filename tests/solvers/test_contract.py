@@ -10,7 +10,7 @@ import pytest
 from equipoise import FunctionProblem, Status, certify, solve
 from equipoise.problems import REFERENCES
 from equipoise.solvers import SOLVERS
-from equipoise.solvers.guarantees import HEADER, guarantee_page, guarantee_rows
+from equipoise.solvers._guarantees import HEADER, guarantee_page, guarantee_rows
 
 ALL = ("active", "bilinear", "convex")
 CONVEX = ("convex", "auc")
@@ -183,6 +183,5 @@ def test_the_documented_guarantee_table_is_up_to_date():
 
     page = Path(__file__).parents[2] / "docs" / "guarantees.md"
     assert page.read_text(encoding="utf-8") == guarantee_page(), (
-        "run: python -c \"from equipoise.solvers.guarantees import guarantee_page as p; print(p(), end='')\" "
-        "> docs/guarantees.md"
+        "run: python -m equipoise.solvers docs/guarantees.md"
     )

@@ -12,10 +12,10 @@ from equipoise.problem import Facts
 from equipoise.problems import REFERENCES, FunctionProblem, QuadraticProblem
 from equipoise.run.solve import solve
 from equipoise.sets.set import Set
-from equipoise.solvers.exact_penalty import Add, ExactPenalty, Multiply
-from equipoise.solvers.face_newton import newton_points
-from equipoise.solvers.linear_rows import LinearModel, linear_rows
-from equipoise.solvers.solver import UnsuitableSolverError
+from equipoise.solvers._methods.exact_penalty import Add, ExactPenalty, Multiply
+from equipoise.solvers._newton.face_newton import newton_points
+from equipoise.solvers._penalty.linear_rows import LinearModel, linear_rows
+from equipoise.solvers._solver import UnsuitableSolverError
 from equipoise.status import Status
 
 RNG = np.random.default_rng(0)  # the method draws nothing

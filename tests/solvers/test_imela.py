@@ -10,10 +10,10 @@ from equipoise.problems import REFERENCES, QuadraticProblem
 from equipoise.run.solve import solve
 from equipoise.sets.box import Box
 from equipoise.sets.l1_ball import L1Ball
-from equipoise.solvers.estimates import Constants, constants, constraint_slope, curvature
-from equipoise.solvers.imela import IMELa
-from equipoise.solvers.imela_presets import theory
-from equipoise.solvers.solver import UnsuitableSolverError
+from equipoise.solvers._methods.imela import IMELa
+from equipoise.solvers._methods.imela_presets import theory
+from equipoise.solvers._parts.estimates import Constants, constants, constraint_slope, curvature
+from equipoise.solvers._solver import UnsuitableSolverError
 from equipoise.status import Status
 
 PAPER = IMELa(dual_step=1.0, centre_step=0.5, prox=4.0)

@@ -12,11 +12,11 @@ from equipoise.problems.proximal import ProximalProblem
 from equipoise.run.solve import solve
 from equipoise.sets.box import Box
 from equipoise.sets.l1_ball import L1Ball
-from equipoise.solvers.apg import AcceleratedProjectedGradient
-from equipoise.solvers.backtracking import Backtracking
-from equipoise.solvers.ippp import IPPP, paper_schedule
-from equipoise.solvers.solver import UnsuitableSolverError
-from equipoise.solvers.steps import Inverse, SquareRoot
+from equipoise.solvers._methods.apg import AcceleratedProjectedGradient
+from equipoise.solvers._methods.ippp import IPPP, paper_schedule
+from equipoise.solvers._parts.backtracking import Backtracking
+from equipoise.solvers._parts.steps import Inverse, SquareRoot
+from equipoise.solvers._solver import UnsuitableSolverError
 from equipoise.status import Status
 
 

@@ -21,14 +21,14 @@ from equipoise.problem import Facts
 from equipoise.problems import REFERENCES, QuadraticProblem
 from equipoise.problems.proximal import ProximalProblem
 from equipoise.solvers import Constant, FeasibilityPhase, InverseSqrt
-from equipoise.solvers.augmented_lagrangian import AugmentedLagrangian
-from equipoise.solvers.conex import ConEx
-from equipoise.solvers.iqrc import IQRC
-from equipoise.solvers.iqrc_presets import ipp_conex, ipp_ssg, iqrc_theory
-from equipoise.solvers.level_set import LevelSet
-from equipoise.solvers.solver import SMOOTH
-from equipoise.solvers.strong_switching import StrongSwitching, theoretical_steps
-from equipoise.solvers.yu_neely_wei import YuNeelyWei
+from equipoise.solvers._methods.augmented_lagrangian import AugmentedLagrangian
+from equipoise.solvers._methods.conex import ConEx
+from equipoise.solvers._methods.ipp_ssg import ipp_conex, ipp_ssg, iqrc_theory
+from equipoise.solvers._methods.iqrc import IQRC
+from equipoise.solvers._methods.level_set import LevelSet
+from equipoise.solvers._methods.strong_switching import StrongSwitching, theoretical_steps
+from equipoise.solvers._methods.yu_neely_wei import YuNeelyWei
+from equipoise.solvers._solver import SMOOTH
 
 ACTIVE = REFERENCES["active"]()
 

@@ -6,10 +6,10 @@ import pytest
 from equipoise import Status, near_stationarity, sets, solve
 from equipoise.problems import REFERENCES, QuadraticProblem
 from equipoise.solvers import FeasibilityPhase
-from equipoise.solvers.augmented_lagrangian import AugmentedLagrangian
-from equipoise.solvers.iqrc import IQRC
-from equipoise.solvers.iqrc_presets import ipp_ssg
-from equipoise.solvers.level_set import LevelSet
+from equipoise.solvers._methods.augmented_lagrangian import AugmentedLagrangian
+from equipoise.solvers._methods.ipp_ssg import ipp_ssg
+from equipoise.solvers._methods.iqrc import IQRC
+from equipoise.solvers._methods.level_set import LevelSet
 
 
 def random_starts(problem, count, seed=3):

@@ -13,11 +13,11 @@ from equipoise.models import LinearModel
 from equipoise.problem import Point, Problem
 from equipoise.problems import LearningProblem, QuadraticProblem
 from equipoise.solvers import AugmentedNewton
-from equipoise.solvers.chord import Chord, dual
-from equipoise.solvers.curvature import Learned, hessian, raised, raised_inverse
-from equipoise.solvers.jump import jump
-from equipoise.solvers.newton_cg import conjugate_gradients
-from equipoise.solvers.pair import pair_at
+from equipoise.solvers._newton.chord import Chord, dual
+from equipoise.solvers._newton.conjugate_gradients import conjugate_gradients
+from equipoise.solvers._newton.jump import jump
+from equipoise.solvers._newton.pair import pair_at
+from equipoise.solvers._newton.preconditioner import Learned, hessian, raised, raised_inverse
 
 
 def quadratic(rng, d=6, m=3):

@@ -18,12 +18,12 @@ from equipoise.problems import (
     QuadraticProblem,
 )
 from equipoise.solvers import UnsuitableSolverError
-from equipoise.solvers.bundle import ProximalBundle
-from equipoise.solvers.level_set import LevelSet
-from equipoise.solvers.linearised import Linearised
-from equipoise.solvers.minmax import Bracket, MinMax, lowest
-from equipoise.solvers.minmax_subgradient import MinMaxSubgradient
-from equipoise.solvers.prox_linear import ProxLinear
+from equipoise.solvers._methods.level_set import LevelSet
+from equipoise.solvers._minmax.linearised_maximum import Linearised
+from equipoise.solvers._minmax.minmax import Bracket, MinMax, lowest
+from equipoise.solvers._minmax.prox_linear import ProxLinear
+from equipoise.solvers._minmax.proximal_bundle import ProximalBundle
+from equipoise.solvers._minmax.subgradient import MinMaxSubgradient
 
 INNER = [ProxLinear, ProximalBundle, MinMaxSubgradient]
 

@@ -14,12 +14,12 @@ from equipoise.problem import Facts, Point, Problem
 from equipoise.problems import REFERENCES, FunctionProblem, QuadraticProblem
 from equipoise.problems.absolute import AbsoluteProblem
 from equipoise.run.solve import solve
-from equipoise.solvers.plada import PLADA
-from equipoise.solvers.reduced import StepSizeWarning
-from equipoise.solvers.solver import UnsuitableSolverError
-from equipoise.solvers.theta_prox_linear import ProxLinear
-from equipoise.solvers.theta_sizes import Given, Measured, Spectral, first_size
-from equipoise.solvers.theta_steps import ExactProx, Subgradient
+from equipoise.solvers._methods.plada import PLADA
+from equipoise.solvers._plada.reduced import StepSizeWarning
+from equipoise.solvers._plada.theta_prox_linear import ProxLinear
+from equipoise.solvers._plada.theta_sizes import Given, Measured, Spectral, first_size
+from equipoise.solvers._plada.theta_steps import ExactProx, Subgradient
+from equipoise.solvers._solver import UnsuitableSolverError
 from equipoise.status import Status
 
 

@@ -9,16 +9,16 @@ import pytest
 from equipoise import Facts, FunctionProblem, Point, Problem, Status, sets, solve
 from equipoise.problems import REFERENCES, QuadraticProblem
 from equipoise.problems.proxy import ProxyProblem
-from equipoise.solvers.candidates import best_candidate
-from equipoise.solvers.players import (
+from equipoise.solvers._methods.proxy_lagrangian import ProxyLagrangian
+from equipoise.solvers._parts.steps import Constant, InverseSqrt
+from equipoise.solvers._proxy.candidates import best_candidate
+from equipoise.solvers._proxy.players import (
     AdditiveSwapRegret,
     ExternalRegret,
     SwapRegret,
     normalised,
     stationary,
 )
-from equipoise.solvers.proxy_lagrangian import ProxyLagrangian
-from equipoise.solvers.steps import Constant, InverseSqrt
 
 PLAYERS = [SwapRegret(), AdditiveSwapRegret(), ExternalRegret()]
 

@@ -10,11 +10,11 @@ from equipoise.problems import REFERENCES, QuadraticProblem
 from equipoise.run.solve import solve
 from equipoise.sets.box import Box
 from equipoise.sets.l1_ball import L1Ball
-from equipoise.solvers.augmented_lagrangian import AugmentedLagrangian
-from equipoise.solvers.imela import IMELa
-from equipoise.solvers.ippp import IPPP
-from equipoise.solvers.solver import UnsuitableSolverError
-from equipoise.solvers.splm import SPLM
+from equipoise.solvers._methods.augmented_lagrangian import AugmentedLagrangian
+from equipoise.solvers._methods.imela import IMELa
+from equipoise.solvers._methods.ippp import IPPP
+from equipoise.solvers._methods.sp_lm import SPLM
+from equipoise.solvers._solver import UnsuitableSolverError
 from equipoise.status import Status
 
 PAPER = SPLM(step_size=0.05, dual_step=0.05, centre_step=0.1, prox=4.0)

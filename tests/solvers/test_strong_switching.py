@@ -9,7 +9,7 @@ from equipoise import FunctionProblem, Point, Problem, Status, sets, solve
 from equipoise.problems import REFERENCES, QuadraticProblem
 from equipoise.problems.proximal import ProximalProblem
 from equipoise.solvers import UnsuitableSolverError
-from equipoise.solvers.strong_switching import StrongSwitching, theoretical_steps
+from equipoise.solvers._methods.strong_switching import StrongSwitching, theoretical_steps
 
 
 def drive(problem, solver, x0, steps=None):

@@ -14,9 +14,9 @@ from equipoise.solvers import (
     SwitchingSubgradient,
     UnsuitableSolverError,
 )
-from equipoise.solvers.level_set import LevelSet
-from equipoise.solvers.proxy_lagrangian import ProxyLagrangian
-from equipoise.solvers.wrappers import Averaged, BestCertified, Restarted
+from equipoise.solvers._methods.level_set import LevelSet
+from equipoise.solvers._methods.proxy_lagrangian import ProxyLagrangian
+from equipoise.solvers._wrappers import Averaged, BestCertified, Restarted
 
 WRAPPERS = [BestCertified, Averaged, Restarted]
 

@@ -18,8 +18,7 @@ from equipoise.estimators.inputs import FLOATS, without
 from equipoise.models.linear import linear_scores
 from equipoise.problem import Problem
 from equipoise.run import Result, solve
-from equipoise.solvers import SOLVERS, AugmentedNewton, Solver
-from equipoise.solvers.auto import choose
+from equipoise.solvers import SOLVERS, AugmentedNewton, Solver, choose
 from equipoise.status import Status
 
 ROUGH = 1e-4  # the residual to reach where a problem is only a step on the way

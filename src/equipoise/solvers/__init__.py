@@ -4,34 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from equipoise.solvers.apg import AcceleratedProjectedGradient
-from equipoise.solvers.augmented_lagrangian import AugmentedLagrangian
-from equipoise.solvers.augmented_newton import AugmentedNewton
-from equipoise.solvers.auto import choose
-from equipoise.solvers.conex import ConEx
-from equipoise.solvers.exact_penalty import Add, ExactPenalty, Multiply
-from equipoise.solvers.feasibility import FeasibilityPhase
-from equipoise.solvers.imela import IMELa
-from equipoise.solvers.ippp import IPPP
-from equipoise.solvers.iqrc import IQRC
-from equipoise.solvers.iqrc_presets import ipp_conex, ipp_ssg, iqrc_theory
-from equipoise.solvers.level_set import LevelSet
-from equipoise.solvers.oracle import Oracle
-from equipoise.solvers.plada import PLADA
-from equipoise.solvers.players import AdditiveSwapRegret, ExternalRegret, SwapRegret
-from equipoise.solvers.proxy_lagrangian import ProxyLagrangian
-from equipoise.solvers.reduced import StepSizeWarning
-from equipoise.solvers.smoothing import Smoothing
-from equipoise.solvers.solver import Guarantee, Need, Solver, UnsuitableSolverError
-from equipoise.solvers.splm import SPLM
-from equipoise.solvers.steps import Constant, InverseSqrt, Normalised, Polyak, StepRule
-from equipoise.solvers.strong_switching import StrongSwitching
-from equipoise.solvers.switching import SwitchingSubgradient, static_theory
-from equipoise.solvers.then import Then
-from equipoise.solvers.theta_prox_linear import ProxLinear
-from equipoise.solvers.theta_steps import ExactProx, Subgradient
-from equipoise.solvers.wrappers import Averaged, BestCertified, Restarted
-from equipoise.solvers.yu_neely_wei import YuNeelyWei
+from equipoise.solvers._auto import choose
+from equipoise.solvers._methods.apg import AcceleratedProjectedGradient
+from equipoise.solvers._methods.augmented_lagrangian import AugmentedLagrangian
+from equipoise.solvers._methods.augmented_newton import AugmentedNewton
+from equipoise.solvers._methods.conex import ConEx
+from equipoise.solvers._methods.exact_penalty import Add, ExactPenalty, Multiply
+from equipoise.solvers._methods.feasibility import FeasibilityPhase
+from equipoise.solvers._methods.imela import IMELa
+from equipoise.solvers._methods.ipp_ssg import ipp_conex, ipp_ssg, iqrc_theory
+from equipoise.solvers._methods.ippp import IPPP
+from equipoise.solvers._methods.iqrc import IQRC
+from equipoise.solvers._methods.level_set import LevelSet
+from equipoise.solvers._methods.plada import PLADA
+from equipoise.solvers._methods.proxy_lagrangian import ProxyLagrangian
+from equipoise.solvers._methods.smoothing import Smoothing
+from equipoise.solvers._methods.sp_lm import SPLM
+from equipoise.solvers._methods.strong_switching import StrongSwitching
+from equipoise.solvers._methods.switching import SwitchingSubgradient, static_theory
+from equipoise.solvers._methods.yu_neely_wei import YuNeelyWei
+from equipoise.solvers._oracle import Oracle
+from equipoise.solvers._parts.steps import Constant, InverseSqrt, Normalised, Polyak, StepRule
+from equipoise.solvers._plada.reduced import StepSizeWarning
+from equipoise.solvers._plada.theta_prox_linear import ProxLinear
+from equipoise.solvers._plada.theta_steps import ExactProx, Subgradient
+from equipoise.solvers._proxy.players import AdditiveSwapRegret, ExternalRegret, SwapRegret
+from equipoise.solvers._sequence import Then
+from equipoise.solvers._solver import Guarantee, Need, Solver, UnsuitableSolverError
+from equipoise.solvers._wrappers import Averaged, BestCertified, Restarted
 
 SOLVERS: dict[str, Callable[[], Solver]] = {
     "switching": SwitchingSubgradient,

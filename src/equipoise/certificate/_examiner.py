@@ -1,0 +1,172 @@
+"""The examiner: how far a point is from satisfying the optimality conditions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from equipoise import _check
+from equipoise._array import Array, all_finite, norm, to_numpy
+from equipoise.certificate._multipliers import fit_multipliers
+from equipoise.problem import Point, Problem
+
+NEAR = 0.1
+"""Constraints with ``f_i(x) >= -NEAR`` may get a fitted multiplier; complementarity prices the gap."""
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What holds at one point; all residuals are 0 exactly at a KKT point.
+
+    Attributes
+    ----------
+    x : array of shape (d,)
+        The point that was examined.
+    values : ndarray of shape (m + 1,)
+        Objective and constraints there.
+    multipliers : ndarray of shape (m,)
+        Non-negative; those given, or fitted.
+    stationarity : float
+        ``dist(-grad f_0 - sum_i lam_i grad f_i, N_X(x))``. Where a function has a kink, one
+        subgradient is used and this is only an upper bound: see `near_stationarity`.
+    outside : float
+        The distance of `x` from the domain.
+    fitted : bool
+        Whether the examiner fitted the multipliers.
+    names : tuple of str
+        Names of the constraints.
+    """
+
+    x: Array
+    values: np.ndarray
+    multipliers: np.ndarray
+    stationarity: float
+    outside: float
+    fitted: bool
+    names: tuple[str, ...]
+
+    @property
+    def objective(self) -> float:
+        """The objective's value."""
+        return float(self.values[0])
+
+    @property
+    def violation(self) -> float:
+        """The largest constraint violation, the distance from the domain included."""
+        return float(max(0.0, self.outside, *self.values[1:]))
+
+    @property
+    def complementarity(self) -> float:
+        """``sum_i |lam_i f_i(x)|``."""
+        return float(np.abs(self.multipliers * self.values[1:]).sum())
+
+    @property
+    def residual(self) -> float:
+        """The largest of stationarity, violation and complementarity."""
+        return max(self.stationarity, self.violation, self.complementarity)
+
+    @property
+    def worst(self) -> str | None:
+        """The name of the most violated constraint; None where all hold."""
+        if self.values.size < 2 or self.values[1:].max() <= 0:
+            return None
+        return self.names[int(self.values[1:].argmax())]
+
+    def __str__(self) -> str:
+        lines = [
+            f"objective        {self.objective:.8g}",
+            f"violation        {self.violation:.2e}" + (f"  ({self.worst})" if self.worst else ""),
+            f"stationarity     {self.stationarity:.2e}",
+            f"complementarity  {self.complementarity:.2e}",
+        ]
+        positive = np.flatnonzero(self.multipliers > 0)
+        leading = positive[np.argsort(-self.multipliers[positive])][:5]
+        listed = ", ".join(f"{self.names[i]}: {self.multipliers[i]:.6g}" for i in leading)
+        more = f", and {positive.size - leading.size} more" if positive.size > leading.size else ""
+        kind = "fitted" if self.fitted else "given"
+        lines.append(f"multipliers      {listed or 'none positive'}{more} ({kind})")
+        return "\n".join(lines)
+
+
+def certify(
+    problem: Problem, x: Array, multipliers: Any = None, *, near: float = NEAR
+) -> Certificate:
+    """Examine a point, wherever it comes from.
+
+    Parameters
+    ----------
+    problem : Problem
+    x : array of shape (d,)
+    multipliers : array of shape (m,), optional
+        Non-negative. When not given, the multipliers with the least stationarity and
+        complementarity are fitted over the nearly active constraints.
+    near : float
+        A constraint is nearly active where ``f_i(x) >= -near``.
+
+    Returns
+    -------
+    Certificate
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from equipoise import certify
+    >>> from equipoise.problems import REFERENCES
+    >>> certificate = certify(REFERENCES["convex"]().problem, np.array([1.0, 0.0]))
+    >>> certificate.multipliers.round(6), certificate.residual < 1e-9
+    (array([1.]), True)
+    """
+    owner = "certify"
+    _check.kind(owner, "problem", problem, Problem)
+    near = _check.non_negative(owner, "near", near)
+    point = problem.at(_check.point(owner, "x", x, problem.dim))
+    return examine(problem, point, _given(problem, multipliers), near)
+
+
+def examine(
+    problem: Problem, point: Point, multipliers: np.ndarray | None, near: float = NEAR
+) -> Certificate:
+    """Certify a point that is already evaluated."""
+    _finite_values(problem, point)
+    x, lam = to_numpy(point.x), multipliers
+    if lam is None:
+        lam, downhill = fit_multipliers(problem, point, near)
+    else:
+        downhill = -to_numpy(point.lagrangian_gradient(lam))
+    if not all_finite(downhill):
+        raise ValueError("certify: the gradient of the Lagrangian is not finite at this point.")
+    return Certificate(
+        x=point.x,
+        values=point.values,
+        multipliers=lam,
+        stationarity=norm(problem.domain.tangent(x, downhill)),
+        outside=_outside(problem, x),
+        fitted=multipliers is None,
+        names=problem.names,
+    )
+
+
+def _given(problem: Problem, multipliers: Any) -> np.ndarray | None:
+    if multipliers is None:
+        return None
+    lam = _check.vector("certify", "multipliers", multipliers, problem.n_constraints)
+    if (lam < 0).any():
+        i = int(np.flatnonzero(lam < 0)[0])
+        raise ValueError(f"certify: `multipliers` must be non-negative, but entry {i} is {lam[i]}.")
+    return lam
+
+
+def _finite_values(problem: Problem, point: Point) -> None:
+    if not all_finite(point.values):
+        i = int(np.flatnonzero(~np.isfinite(point.values))[0])
+        raise ValueError(
+            f"certify: the value of {problem.label(i)} is {point.values[i]} at this point."
+        )
+
+
+def _outside(problem: Problem, x: np.ndarray) -> float:
+    """The distance from the domain, rounding errors of the projection left out."""
+    distance = problem.domain.distance(x)
+    return distance if distance > 1e-12 * max(1.0, norm(x)) else 0.0

@@ -1,0 +1,177 @@
+"""Augmented Lagrangian method (Hestenes, Powell, Rockafellar; as an oracle: Xu 2021)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from equipoise import _check
+from equipoise._array import Array
+from equipoise.problem import Problem
+from equipoise.problems import merit
+from equipoise.problems.merit import MeritProblem
+from equipoise.solvers._methods.apg import AcceleratedProjectedGradient
+from equipoise.solvers._oracle import Oracle
+from equipoise.solvers._parts.backtracking import Backtracking
+from equipoise.solvers._parts.best_pair import KKT
+from equipoise.solvers._parts.estimates import first_penalty
+from equipoise.solvers._parts.stopping import Aim, GapAndViolation, Residual, gap_bound
+from equipoise.solvers._solver import SMOOTH, Guarantee, Need, Solver
+from equipoise.solvers._staged import Staged, StagedState
+from equipoise.status import Status
+
+LARGEST = 1e10  # penalty and multipliers stay below it: an infeasible problem drives both up
+RESTORED = 1e-4  # gradient of the violation at which step 0 ends
+
+
+@dataclass(frozen=True)
+class Outer:
+    """The pair (x, lam), and how good it is."""
+
+    x: Array  # (d,) iterate
+    lam: np.ndarray  # (m,) multipliers
+    b: float  # penalty parameter
+    shortfall: float  # max_i |max(f_i, -lam_i / b)|: violation and complementarity in one
+    kkt: KKT  # the residuals of (x, lam)
+    gap: float  # where the problem is convex, a bound on f_0(x) - f_0*
+    n: float | None  # the inner method's step size
+    restoring: bool  # whether the next subproblem is that of step 0
+    loops: int  # loops finished
+
+
+@dataclass(frozen=True, kw_only=True)
+class AugmentedLagrangian(Staged[Outer], Oracle[StagedState[Outer]]):
+    r"""Minimise the augmented Lagrangian, move the multipliers, raise the penalty; repeat.
+
+    ``AL(y) = f_0(y) + 1/(2b) sum_i ([lam_i + b f_i(y)]_+^2 - lam_i^2)``; for j = 0, 1, ...
+
+    0. once, by itself and from an infeasible start: x <- a stationary point of sum_i [f_i]_+^2 / 2
+    1. x <- a point of X with dist(-grad AL(x), N_X(x)) <= e_j, by accelerated projected gradients
+    2. lam_i <- [lam_i + b f_i(x)]_+
+    3. b <- growth * b, unless max_i |max(f_i(x), -lam_i/b)| fell below `progress` times its last value
+
+    By itself it stops where stationarity, violation and complementarity of (x, lam) are at most `tol`
+    (`aims.Residual`); as an oracle (`tuned`), where violation and `aims.gap_bound`, a bound on the objective
+    gap with lam before its update, are at most `accuracy` (`aims.GapAndViolation`).
+
+    Output: the last (x, lam).
+
+    Guarantee: for smooth strongly convex functions both oracle inequalities after
+    O(accuracy^-1/2) gradients up to logarithms. For non-convex smooth ones limits are KKT points, or
+    stationary for the violation.
+
+    Parameters
+    ----------
+    penalty : float, optional
+        The first b; by default `estimates.first_penalty`: 10, less where the constraints are steep.
+    growth, progress : float
+        Of step 3; progress 0 raises the penalty in every loop, the schedule of the oracle in P000.
+    tol : float
+        The residual to reach by itself.
+    loops, steps : int
+        The most loops, then the verdict is `Status.STALLED`; the most inner steps in a loop.
+    mu, accuracy, multipliers : optional
+        Set by `tuned`: a strong-convexity modulus of the functions, for the bound on the gap only (the inner
+        method's restarts find that of AL, which is larger); gap and violation to reach; where to start.
+
+    References
+    ----------
+    Bertsekas 1982; Birgin & Martinez 2014; Xu 2021; P000, Remark 2.
+    """
+
+    name: ClassVar[str] = "augmented_lagrangian"
+    guarantee: ClassVar[Guarantee] = Guarantee(
+        problems="strongly convex, smooth (as an oracle); smooth non-convex by itself",
+        quantity="objective gap and violation <= eps",
+        rate="O~(eps^-1/2)",
+        reference="Xu 2021; P000, Remark 2",
+    )
+    needs: ClassVar[tuple[Need, ...]] = (SMOOTH,)
+
+    penalty: float | None = None
+    growth: float = 3.0
+    progress: float = 0.25
+    tol: float = 1e-9
+    loops: int = 50
+    steps: int = 5_000
+    mu: float = 0.0
+    accuracy: float | None = None
+    multipliers: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        owner = type(self).__name__
+        for parameter in ("penalty", "accuracy"):
+            if getattr(self, parameter) is not None:
+                _check.positive(owner, parameter, getattr(self, parameter))
+        if not _check.positive(owner, "growth", self.growth) > 1:
+            _check.fail(owner, "growth", "must exceed 1", self.growth)
+        _check.between(owner, "progress", self.progress, 0.0, 1.0)
+        _check.non_negative(owner, "tol", self.tol)
+        _check.count(owner, "loops", self.loops, least=1)
+        _check.count(owner, "steps", self.steps, least=1)
+        _check.non_negative(owner, "mu", self.mu)
+
+    def tuned(self, *, mu: float, accuracy: float, multipliers: np.ndarray | None) -> Self:
+        """Return this method set up for one subproblem."""
+        start = None if multipliers is None else tuple(float(lam) for lam in multipliers)
+        return replace(self, mu=mu, accuracy=accuracy, multipliers=start)
+
+    def begin(self, problem: Problem, x0: Array) -> Outer:
+        """Return the outer state before the first loop."""
+        lam = np.zeros(problem.n_constraints)
+        if self.multipliers is not None:
+            lam = _check.vector(type(self).__name__, "multipliers", self.multipliers, lam.size)
+            lam = np.maximum(lam, 0.0)
+        point, inf = problem.at(x0), math.inf
+        restoring = self.accuracy is None and point.violation > self.tol
+        b = first_penalty(point) if self.penalty is None else self.penalty
+        return Outer(x0, lam, b, inf, KKT(inf, inf, inf), inf, None, restoring, 0)
+
+    def subproblem(self, problem: Problem, outer: Outer) -> Problem:
+        """Return the augmented Lagrangian (in step 0 the violation)."""
+        if outer.restoring:
+            return MeritProblem(problem, merit.Violation())
+        return MeritProblem(problem, merit.AugmentedLagrangian(outer.lam, outer.b))
+
+    def inner(self, problem: Problem, outer: Outer) -> Solver:
+        """Return accelerated projected gradients with this loop's tolerance."""
+        e = RESTORED if outer.restoring else self._aim.tolerance(problem.domain, outer.loops)
+        return AcceleratedProjectedGradient(
+            step_size=Backtracking(outer.n), tol=e, steps=self.steps
+        )
+
+    def absorb(
+        self, problem: Problem, outer: Outer, solver: Solver, inner: Any, rng: np.random.Generator
+    ) -> Outer:
+        """Take in the minimiser."""
+        x, _ = solver.output(inner)  # 0, 1
+        if outer.restoring:
+            return replace(outer, x=x, restoring=False)
+        point, b = problem.at(x), outer.b
+        f = point.constraints
+        lam = np.clip(outer.lam + b * f, 0.0, LARGEST)  # 2
+        kkt = KKT.at(problem, point, lam, point.lagrangian_gradient(lam))
+        gap = gap_bound(problem.domain, self.mu, outer.lam, f, kkt.stationarity)
+        shortfall = float(np.abs(np.maximum(f, -outer.lam / b)).max(initial=0.0))
+        if shortfall > self.progress * outer.shortfall or self.progress == 0:  # 3
+            b = min(self.growth * b, LARGEST)
+        return Outer(x, lam, b, shortfall, kkt, gap, inner.n, False, outer.loops + 1)
+
+    def answer(self, outer: Outer) -> tuple[Array, np.ndarray]:
+        """Return the last pair."""
+        return outer.x, outer.lam
+
+    def finished(self, outer: Outer) -> Status | None:
+        """Stop where the aim is reached, or after `loops`."""
+        if self._aim.reached(outer.kkt, outer.gap):
+            return Status.CONVERGED
+        return Status.STALLED if outer.loops >= self.loops else None
+
+    @property
+    def _aim(self) -> Aim:
+        return (
+            Residual(self.tol) if self.accuracy is None else GapAndViolation(self.accuracy, self.mu)
+        )

@@ -1,0 +1,161 @@
+"""iMELa: inexact Moreau-envelope Lagrangian method (P004)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from equipoise import _check
+from equipoise._array import Array
+from equipoise.problem import Point, Problem
+from equipoise.problems.merit import Lagrangian, MeritProblem
+from equipoise.problems.proximal import ProximalProblem
+from equipoise.solvers._methods.apg import AcceleratedProjectedGradient
+from equipoise.solvers._parts.backtracking import Backtracking
+from equipoise.solvers._parts.best_pair import KKT, Pair
+from equipoise.solvers._parts.dual_and_centre import CentreStep, DualStep
+from equipoise.solvers._parts.estimates import Constants, constants
+from equipoise.solvers._solver import CONVEX_CONSTRAINTS, SMOOTH, Guarantee, Need, Solver
+from equipoise.solvers._staged import Staged
+
+PATIENCE = 200  # outer steps without a clearly better pair, after which the centre step is halved
+LEAST = 0.05  # of the centre step
+
+
+@dataclass(frozen=True)
+class Outer:
+    """Iterate, centre, multipliers, and the best pair so far."""
+
+    x: Array  # (d,) iterate
+    z: Array  # (d,) centre of the Moreau envelope
+    lam: np.ndarray  # (m,) multipliers that belong to x
+    ahead: np.ndarray  # (m,) multipliers of the next subproblem
+    best: Pair  # the one with the least KKT sum
+    constants: Constants
+    dual: DualStep
+    centre: CentreStep
+    n: float | None  # the inner method's step size, where it adapts
+    t: int  # outer steps taken
+
+
+@dataclass(frozen=True, kw_only=True)
+class IMELa(Staged[Outer]):
+    r"""Ascend the multipliers, minimise the proximal Lagrangian, let the centre follow.
+
+    With ``Lp(x, z, lam) = f_0(x) + lam'f(x) + p/2 |x - z|^2``; for t = 0, 1, ...
+
+    1. lam <- [lam + tau f(x)]_+
+    2. x <- a point of X with dist(-grad_x Lp(x, z, lam), N_X(x)) <= min(1, c / (t + 1)), from x on, by
+       accelerated projected gradients
+    3. z <- z + theta (x - z)
+
+    Output: the pair (x, lam) with the least KKT sum ``stationarity + |[f]_+| + sum_i |lam_i f_i|``; the
+    theorem only says that a good one exists. The last pair is in the state.
+
+    Guarantee: some pair is an eps-KKT point after O(eps^-2 log(1/eps)) gradients, for tau and theta
+    small enough (`imela_presets.theory`), on a compact polytope with a Slater point and a local error bound.
+
+    Parameters
+    ----------
+    prox : float, optional
+        p, larger than L (P004 has 2 L). By default ``max(2 rho, L / 10)`` where the weak convexity rho of
+        the functions is known, else 2 L.
+    dual_step : float, optional
+        tau. By default ``mu / |J|^2``, mu the strong convexity of Lp, with the slope ``|J|`` of the
+        constraints in play measured at every x.
+    centre_step : float, optional
+        theta in (0, 1]. Too large a one makes the method cycle. By default 0.5, halved (down to
+        0.05) after every 200 outer steps without a pair better by a tenth.
+    inner_tol : float
+        c.
+    smoothness : float, optional
+        L, of all functions; by default from the problem's facts. Where they do not know it, twice
+        the curvature at the start of the objective and the worst constraint is taken, and the
+        inner step size adapts.
+    steps : int
+        The most inner steps in an outer one.
+
+    References
+    ----------
+    P004, Algorithm 1.
+    """
+
+    name: ClassVar[str] = "imela"
+    guarantee: ClassVar[Guarantee] = Guarantee(
+        problems="smooth non-convex objective, smooth convex constraints, polytope",
+        quantity="eps-KKT: stationarity, violation, complementarity",
+        rate="O(eps^-2 log 1/eps)",
+        reference="P004, Theorem 5.10",
+    )
+    needs: ClassVar[tuple[Need, ...]] = (SMOOTH, CONVEX_CONSTRAINTS)
+
+    prox: float | None = None
+    dual_step: float | None = None
+    centre_step: float | None = None
+    inner_tol: float = 1.0
+    smoothness: float | None = None
+    steps: int = 10_000
+
+    def __post_init__(self) -> None:
+        owner = type(self).__name__
+        for parameter in ("prox", "dual_step", "centre_step", "smoothness"):
+            if getattr(self, parameter) is not None:
+                _check.positive(owner, parameter, getattr(self, parameter))
+        if self.centre_step is not None:
+            _check.between(owner, "centre_step", self.centre_step, 0, 1)
+        _check.positive(owner, "inner_tol", self.inner_tol)
+        _check.count(owner, "steps", self.steps, least=1)
+
+    def begin(self, problem: Problem, x0: Array) -> Outer:
+        """Return the outer state before the first stage."""
+        known = constants(type(self).__name__, problem, x0, self.smoothness, self.prox)
+        lam, dual = np.zeros(problem.n_constraints), DualStep(self.dual_step or 0.0)
+        centre = CentreStep(self.centre_step or 0.5)
+        return self._ahead(
+            problem.at(x0), Outer(x0, x0, lam, lam, Pair(x0, lam), known, dual, centre, None, 0)
+        )
+
+    def subproblem(self, problem: Problem, outer: Outer) -> Problem:
+        """Return the minimisation of the proximal Lagrangian."""
+        proximal = ProximalProblem(problem, outer.z, outer.constants.p, constraints=False)
+        return MeritProblem(proximal, Lagrangian(outer.ahead))
+
+    def inner(self, problem: Problem, outer: Outer) -> Solver:
+        """Return accelerated projected gradients with this stage's tolerance."""
+        known = self.smoothness is not None or problem.facts.smoothness is not None
+        K = outer.constants.L * (1 + float(outer.ahead.sum())) + outer.constants.p
+        return AcceleratedProjectedGradient(
+            mu=outer.constants.mu,
+            step_size=1 / K if known else Backtracking(outer.n),
+            tol=min(1.0, self.inner_tol / (outer.t + 1)),
+            steps=self.steps,
+        )
+
+    def absorb(
+        self, problem: Problem, outer: Outer, solver: Solver, inner: Any, rng: np.random.Generator
+    ) -> Outer:
+        """Take in the minimiser, and move on to the next subproblem."""
+        (x, _), lam, centre = solver.output(inner), outer.ahead, outer.centre  # 2
+        z = outer.z + centre.theta * (x - outer.z)  # 3
+        point = problem.at(x)
+        kkt = KKT.at(problem, point, lam, point.lagrangian_gradient(lam)).sum
+        if self.centre_step is None:
+            centre = centre.after(kkt, outer.best.kkt, PATIENCE, LEAST)
+        best, t = outer.best.or_better(x, lam, kkt), outer.t + 1
+        return self._ahead(
+            point, Outer(x, z, lam, lam, best, outer.constants, outer.dual, centre, inner.n, t)
+        )
+
+    def answer(self, outer: Outer) -> tuple[Array, np.ndarray]:
+        """Return the pair with the least KKT sum."""
+        return outer.best.x, outer.best.lam
+
+    def _ahead(self, point: Point, outer: Outer) -> Outer:
+        """Move the multipliers of the next subproblem."""
+        dual = outer.dual
+        if self.dual_step is None:
+            dual = dual.measured(point, outer.lam, outer.constants.mu)
+        ahead = np.maximum(outer.lam + dual.tau * point.constraints, 0.0)  # 1
+        return replace(outer, dual=dual, ahead=ahead)

@@ -1,0 +1,1 @@
+"""Parts of the Newton methods: steps, second derivatives, conjugate gradients."""

@@ -1,0 +1,69 @@
+"""How accurate a method of multipliers has to be: by itself, and as an oracle."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from equipoise.sets.set import Set
+from equipoise.solvers._parts.best_pair import KKT
+
+
+class Aim(ABC):
+    """When to stop, and how accurately to solve the subproblems on the way there."""
+
+    @abstractmethod
+    def tolerance(self, domain: Set, loop: int) -> float:
+        """Return e_j, the distance of the negative gradient from the normal cone to reach."""
+
+    @abstractmethod
+    def reached(self, kkt: KKT, gap: float) -> bool:
+        """Whether a pair with these residuals and this bound on the objective gap will do."""
+
+
+@dataclass(frozen=True)
+class Residual(Aim):
+    """Stationarity, violation and complementarity at most `tol`; ``e_j = max(10^-(j+1), tol / 2)``."""
+
+    tol: float
+
+    def tolerance(self, domain: Set, loop: int) -> float:
+        """Return e_j."""
+        return max(0.1 ** (loop + 1), 0.5 * self.tol)
+
+    def reached(self, kkt: KKT, gap: float) -> bool:
+        """Whether all three are small."""
+        return kkt.largest <= self.tol
+
+
+@dataclass(frozen=True)
+class GapAndViolation(Aim):
+    """Objective gap and violation at most `accuracy`, for functions with the convexity `mu`."""
+
+    accuracy: float
+    mu: float
+
+    def tolerance(self, domain: Set, loop: int) -> float:
+        """Return the same tolerance for every loop."""
+        if math.isfinite(domain.diameter):
+            return self.accuracy / (10 * max(1.0, domain.diameter))
+        return math.sqrt(0.2 * self.mu * self.accuracy)
+
+    def reached(self, kkt: KKT, gap: float) -> bool:
+        """Whether both are small."""
+        return max(kkt.violation, gap) <= self.accuracy
+
+
+def gap_bound(domain: Set, mu: float, lam: np.ndarray, f: np.ndarray, distance: float) -> float:
+    """Bound ``f_0(x) - f_0*`` by ``sum_i |lam_i f_i| + min(D dist, dist^2 / (2 mu))``.
+
+    For convex functions with ``f = f(x)``; lam is that of an augmented Lagrangian, ``distance`` that of
+    its negative gradient at x from the normal cone, D the diameter of the domain.
+    """
+    error = domain.diameter * distance
+    if mu > 0:
+        error = min(error, distance**2 / (2 * mu))
+    return float(np.abs(lam * f).sum()) + error
