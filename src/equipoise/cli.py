@@ -11,8 +11,7 @@ from rich.table import Table
 
 from equipoise.compare import COLUMNS, compare_methods
 from equipoise.problems import REFERENCES
-from equipoise.solvers import SOLVERS
-from equipoise.solvers._guarantees import HEADER, guarantee_rows
+from equipoise.solvers import GUARANTEE_COLUMNS, SOLVERS, guarantee_rows
 
 app = typer.Typer(
     add_completion=False,
@@ -61,7 +60,7 @@ def compare(
 @app.command()
 def methods() -> None:
     """List the methods and what theory promises of them."""
-    table = Table(*HEADER)
+    table = Table(*GUARANTEE_COLUMNS)
     for row in guarantee_rows():
         table.add_row(*row)
     console = Console()

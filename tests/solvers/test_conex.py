@@ -7,9 +7,8 @@ from equipoise import FunctionProblem, Status, sets, solve
 from equipoise.problems import REFERENCES, QuadraticProblem
 from equipoise.problems.proximal import ProximalProblem
 from equipoise.solvers import Constant, UnsuitableSolverError
-from equipoise.solvers._methods.conex import ConEx
-from equipoise.solvers._methods.conex_schedule import Schedule
-from equipoise.solvers._methods.ipp_ssg import ipp_conex
+from equipoise.solvers._methods.conex import ConEx, Schedule
+from equipoise.solvers._methods.ipp_conex import ipp_conex
 from equipoise.solvers._methods.iqrc import IQRC
 
 CENTER = np.array([1.0, 0.05])

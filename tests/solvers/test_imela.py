@@ -10,8 +10,7 @@ from equipoise.problems import REFERENCES, QuadraticProblem
 from equipoise.run.solve import solve
 from equipoise.sets.box import Box
 from equipoise.sets.l1_ball import L1Ball
-from equipoise.solvers._methods.imela import IMELa
-from equipoise.solvers._methods.imela_presets import theory
+from equipoise.solvers._methods.imela import IMELa, imela_theory
 from equipoise.solvers._parts.estimates import Constants, constants, constraint_slope, curvature
 from equipoise.solvers._solver import UnsuitableSolverError
 from equipoise.status import Status
@@ -72,7 +71,7 @@ def test_T7_1_to_T7_3_with_the_steps_of_the_theory():
     """tau = (p - L)/(4 B_g^2), theta = 0.1, 5000 steps; at every one |lam| <= M_lam = 76.25 and
     dist(-grad Lp, N_X) <= min(1, c / (t + 1))."""
     problem = REFERENCES["bilinear"]().problem
-    solver, bound = theory(
+    solver, bound = imela_theory(
         smoothness=2.0, objective_slope=2.0, constraint_bound=4.0, diameter=4.0, slater=1.0
     )
     assert (solver.dual_step, solver.prox) == (2 / 64, 4.0)
@@ -322,6 +321,6 @@ def test_theory_checks_its_constants():
     }
     for parameter in good:
         with pytest.raises(ValueError, match=f"theory: `{parameter}`"):
-            theory(**(good | {parameter: -1.0}))
+            imela_theory(**(good | {parameter: -1.0}))
     with pytest.raises(ValueError, match="theory: `prox`"):
-        theory(**good, prox=1.0)
+        imela_theory(**good, prox=1.0)

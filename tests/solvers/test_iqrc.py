@@ -23,7 +23,8 @@ from equipoise.problems.proximal import ProximalProblem
 from equipoise.solvers import Constant, FeasibilityPhase, InverseSqrt
 from equipoise.solvers._methods.augmented_lagrangian import AugmentedLagrangian
 from equipoise.solvers._methods.conex import ConEx
-from equipoise.solvers._methods.ipp_ssg import ipp_conex, ipp_ssg, iqrc_theory
+from equipoise.solvers._methods.ipp_conex import ipp_conex
+from equipoise.solvers._methods.ipp_ssg import ipp_ssg, iqrc_theory
 from equipoise.solvers._methods.iqrc import IQRC
 from equipoise.solvers._methods.level_set import LevelSet
 from equipoise.solvers._methods.strong_switching import StrongSwitching, theoretical_steps

@@ -21,11 +21,11 @@ from equipoise.solvers import UnsuitableSolverError
 from equipoise.solvers._methods.level_set import LevelSet
 from equipoise.solvers._minmax.linearised_maximum import Linearised
 from equipoise.solvers._minmax.minmax import Bracket, MinMax, lowest
-from equipoise.solvers._minmax.prox_linear import ProxLinear
+from equipoise.solvers._minmax.prox_linear import MinMaxProxLinear
 from equipoise.solvers._minmax.proximal_bundle import ProximalBundle
 from equipoise.solvers._minmax.subgradient import MinMaxSubgradient
 
-INNER = [ProxLinear, ProximalBundle, MinMaxSubgradient]
+INNER = [MinMaxProxLinear, ProximalBundle, MinMaxSubgradient]
 
 
 def parabola():
@@ -314,14 +314,16 @@ def test_bad_parameters(parameters, message):
 
 
 def test_bad_parameters_of_the_inner_methods():
-    with pytest.raises(ValueError, match="ProxLinear: `budget` must be an integer of at least 1"):
-        ProxLinear(budget=0)
+    with pytest.raises(
+        ValueError, match="MinMaxProxLinear: `budget` must be an integer of at least 1"
+    ):
+        MinMaxProxLinear(budget=0)
     with pytest.raises(ValueError, match="MinMaxSubgradient: `accuracy` must be positive"):
         MinMaxSubgradient(accuracy=0.0)
     with pytest.raises(ValueError, match="ProximalBundle: `least` must be positive"):
         ProximalBundle(least=0.0)
     with pytest.raises(TypeError, match="must be a MeritProblem of a Maximum"):
-        ProxLinear().init(parabola(), np.zeros(1))
+        MinMaxProxLinear().init(parabola(), np.zeros(1))
 
 
 # --- the inner methods --------------------------------------------------------------------------
@@ -364,7 +366,7 @@ def test_strong_convexity_gives_better_lower_bounds():
     base = ProximalProblem(REFERENCES["active"]().problem, np.array([1.0, 0.05]), 4.0)
     problem = MeritProblem(base, Maximum(1.2))
     x0 = np.array([2.0, 0.3])
-    exact = inner_path(problem, ProxLinear(mu=2.0, accuracy=1e-10), x0, 200)[-1].upper
+    exact = inner_path(problem, MinMaxProxLinear(mu=2.0, accuracy=1e-10), x0, 200)[-1].upper
     for mu in (0.0, 2.0):
         brackets = inner_path(problem, MinMaxSubgradient(mu=mu, accuracy=1e-9), x0, 500)
         assert all(b.lower <= exact + 1e-9 for b in brackets)
@@ -412,7 +414,7 @@ def test_prox_linear_without_constraints_is_accelerated_projected_gradient():
         [[[4.0, 1.0], [1.0, 0.5]]], [[1.0, -2.0]], [0.0], sets.Box(-1.0, 1.0, dim=2)
     )
     problem = MeritProblem(base, Maximum(0.0))
-    solver, rng = ProxLinear(accuracy=1e-12), np.random.default_rng(0)
+    solver, rng = MinMaxProxLinear(accuracy=1e-12), np.random.default_rng(0)
     state = solver.init(problem, np.array([0.9, -0.8]))
     x = previous = state.bracket.x
     k, value = 0, problem.at(x).objective

@@ -16,9 +16,9 @@ from equipoise.problems.absolute import AbsoluteProblem
 from equipoise.run.solve import solve
 from equipoise.solvers._methods.plada import PLADA
 from equipoise.solvers._plada.reduced import StepSizeWarning
-from equipoise.solvers._plada.theta_prox_linear import ProxLinear
+from equipoise.solvers._plada.theta_prox_linear import ProxLinearStep
 from equipoise.solvers._plada.theta_sizes import Given, Measured, Spectral, first_size
-from equipoise.solvers._plada.theta_steps import ExactProx, Subgradient
+from equipoise.solvers._plada.theta_steps import ExactProxStep, SubgradientStep
 from equipoise.solvers._solver import UnsuitableSolverError
 from equipoise.status import Status
 
@@ -48,7 +48,7 @@ def prox(v, lam, eta):
 
 RHO = 5.0
 THEORY = {"alpha": 10.0, "beta": 0.1, "eta": 0.9 / (1 + 3 * RHO), "tau": 0.9 / (3 * RHO)}
-EXACT = PLADA(theta_step=ExactProx(prox), **THEORY)
+EXACT = PLADA(theta_step=ExactProxStep(prox), **THEORY)
 
 
 def quadratic(seed=0, d=3, m=2, domain=None):
@@ -145,7 +145,7 @@ def test_descent_lemma():
 def test_descent_without_dual_averaging_error():
     """The lemma's remainder is only due to mu: with a tiny kappa the function must fall."""
     problem = scalar(2.0)
-    solver = PLADA(theta_step=ExactProx(prox), kappa=1e-13, **THEORY)
+    solver = PLADA(theta_step=ExactProxStep(prox), kappa=1e-13, **THEORY)
     states = path(problem, solver, [-3.0], 200)
     L = [reduced(problem, s, n.lam) for s, n in zip(states, states[1:])]
     C1 = (1 / solver.eta - 1 - 3 * RHO) / 2
@@ -231,7 +231,7 @@ def test_reduced_lagrangian():
         assert all(short(best + 0.1 * rng.normal(size=m)) < short(best) for _ in range(5))
 
 
-@pytest.mark.parametrize("theta_step", [Subgradient(), ProxLinear()], ids=["a", "b"])
+@pytest.mark.parametrize("theta_step", [SubgradientStep(), ProxLinearStep()], ids=["a", "b"])
 def test_copies_of_a_constraint_stay_equal(theta_step):
     """T5.5, bitwise."""
     base, x0 = quadratic(3, m=1)
@@ -261,7 +261,7 @@ def plain(kappa, steps):
 def test_kappa():
     """The kappa note: 1.1e-2 after 1e3 and 2.4e-4 after 1e5 steps for 1, rounding for 100."""
     for kappa in (1.0, 100.0):
-        solver = PLADA(theta_step=ExactProx(prox), kappa=kappa, **THEORY)
+        solver = PLADA(theta_step=ExactProxStep(prox), kappa=kappa, **THEORY)
         last = path(scalar(2.0), solver, [-3.0], 1000)[-1]
         assert last.x == pytest.approx([plain(kappa, 1000)], abs=1e-12)
     assert plain(1.0, 1000) - 1 == pytest.approx(1.1e-2, abs=5e-4)
@@ -283,7 +283,7 @@ def test_cross_solver_fact():
 
 
 def subproblem(problem, point, lam, eta):
-    """The prox-linear function of ProxLinear's docstring, written out."""
+    """The prox-linear function of ProxLinearStep's docstring, written out."""
     base = problem.base.at(point.x)
     c, gF = base.constraints, base.gradient(0)
     gc = np.stack([base.gradient(i + 1) for i in range(c.size)])
@@ -309,7 +309,7 @@ def test_prox_linear_against_perturbations(m, where):
         problem = AbsoluteProblem(base, 0.2)
         point = problem.at(domain.project(0.3 * rng.normal(size=3)))
         lam, eta = rng.normal(size=m) + 0.5, float(10 ** rng.uniform(-2, 0))
-        y = ProxLinear()(problem, point, lam, eta)
+        y = ProxLinearStep()(problem, point, lam, eta)
         value = subproblem(problem, point, lam, eta)
         assert domain.contains(y, 1e-12)
         for size in (1e-1, 1e-3, 1e-5):
@@ -332,7 +332,7 @@ def test_prox_linear_closed_form():
     for lam, eta in [(0.7, 0.1), (5.0, 0.5), (0.01, 0.3)]:
         gc, v = inner.gradient(1), x - eta * inner.gradient(0)
         s = np.clip((inner.values[1] + gc @ (v - x)) / (eta * lam * gc @ gc), -1, 1)
-        y = ProxLinear()(problem, point, np.array([lam]), eta)
+        y = ProxLinearStep()(problem, point, np.array([lam]), eta)
         assert y == pytest.approx(v - eta * lam * s * gc, abs=1e-13)
 
 
@@ -341,7 +341,7 @@ def test_prox_linear_equals_a_general_solver():
     base, _ = quadratic(7, m=3, domain=sets.Box(-0.5, 0.5, dim=3))
     problem = AbsoluteProblem(base, 0.2)
     x, lam, eta = np.array([0.4, -0.5, 0.1]), np.array([0.6, 1.0, 0.3]), 0.4
-    y = ProxLinear()(problem, problem.at(x), lam, eta)
+    y = ProxLinearStep()(problem, problem.at(x), lam, eta)
     inner = base.at(x)
     c, gc = inner.constraints, np.stack([inner.gradient(i) for i in (1, 2, 3)])
     gF = inner.gradient(0)
@@ -365,7 +365,7 @@ def test_prox_linear_is_exact_for_affine_functions():
     compared = 0
     for old, new in zip(states := path(problem, EXACT, [-3.0], 300), states[1:]):
         if new.lam[0] >= 0:
-            y = ProxLinear()(problem, problem.at(old.x), new.lam, eta)
+            y = ProxLinearStep()(problem, problem.at(old.x), new.lam, eta)
             assert y == pytest.approx(new.x, abs=1e-13)
             compared += 1
     assert compared > 100
@@ -374,14 +374,14 @@ def test_prox_linear_is_exact_for_affine_functions():
 def test_negative_multipliers_make_a_gradient_step():
     problem = AbsoluteProblem(quadratic(1, m=2)[0], 0.1)
     point, lam = problem.at(np.array([0.1, -0.2, 0.3])), np.array([-1.0, -0.5])
-    one, other = (mode(problem, point, lam, 0.05) for mode in (ProxLinear(), Subgradient()))
+    one, other = (mode(problem, point, lam, 0.05) for mode in (ProxLinearStep(), SubgradientStep()))
     assert one == pytest.approx(other, abs=1e-15)
 
 
 def test_prox_linear_needs_bounds():
     problem, x0 = quadratic()
-    with pytest.raises(UnsuitableSolverError, match="ProxLinear needs"):
-        solve(problem, PLADA(theta_step=ProxLinear()), x0)
+    with pytest.raises(UnsuitableSolverError, match="ProxLinearStep needs"):
+        solve(problem, PLADA(theta_step=ProxLinearStep()), x0)
 
 
 def test_prox_linear_solves_a_two_sided_problem():
@@ -393,7 +393,7 @@ def test_prox_linear_solves_a_two_sided_problem():
         np.concatenate((base.c[:1], base.c[1:] - bound, -base.c[1:] - bound)),
         base.domain,
     )
-    solver = PLADA(theta_step=ProxLinear())
+    solver = PLADA(theta_step=ProxLinearStep())
     result = solve(AbsoluteProblem(base, bound), solver, np.zeros(3), max_steps=3000)
     proof = certify(both, result.x)
     assert proof.residual <= 1e-4
@@ -689,5 +689,5 @@ def test_bad_hyperparameters(bad):
 
 
 def test_bad_prox():
-    with pytest.raises(ValueError, match="ExactProx: `prox`"):
-        ExactProx(3.0)
+    with pytest.raises(ValueError, match="ExactProxStep: `prox`"):
+        ExactProxStep(3.0)

@@ -9,8 +9,7 @@ from equipoise import FunctionProblem, Point, Problem, Status, sets, solve
 from equipoise.problem import Facts
 from equipoise.problems import REFERENCES, QuadraticProblem
 from equipoise.problems.proximal import ProximalProblem
-from equipoise.solvers._methods.yu_neely_wei import YuNeelyWei
-from equipoise.solvers._methods.yu_neely_wei_bounds import high_probability_bounds
+from equipoise.solvers._methods.yu_neely_wei import YuNeelyWei, high_probability_bounds
 
 EXACT, VALUE, MULTIPLIER = np.array([0.998304, 0.059932]), 0.998507, 0.49577  # of T2.3
 

@@ -16,8 +16,7 @@ from equipoise.run.iteration import Iteration
 from equipoise.run.loop import Run
 from equipoise.run.progress import show
 from equipoise.run.result import Result
-from equipoise.solvers import SOLVERS, Solver, choose
-from equipoise.solvers._solver import check_needs
+from equipoise.solvers import SOLVERS, Solver, check_needs, choose
 
 
 def solve(

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from equipoise.solvers._guarantees import guarantee_page
+from equipoise.solvers import guarantee_page
 
 if __name__ == "__main__":
     Path(sys.argv[1]).write_text(guarantee_page(), encoding="utf-8")

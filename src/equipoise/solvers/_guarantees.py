@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from equipoise.solvers import SOLVERS
+from equipoise.solvers._registry import SOLVERS
 
-HEADER = ("method", "problems", "driven to eps", "(sub)gradients", "needs", "reference")
+GUARANTEE_COLUMNS = ("method", "problems", "driven to eps", "(sub)gradients", "needs", "reference")
 
 
 def guarantee_rows() -> Iterator[tuple[str, ...]]:
-    """Yield one row of `HEADER` for every registered method."""
+    """Yield one row of `GUARANTEE_COLUMNS` for every registered method."""
     for name, make in SOLVERS.items():
         solver = make()
         promise = solver.guarantee
@@ -20,7 +20,7 @@ def guarantee_rows() -> Iterator[tuple[str, ...]]:
 
 def guarantee_page() -> str:
     """Return the table as a Markdown page."""
-    rows = [HEADER, tuple("---" for _ in HEADER), *guarantee_rows()]
+    rows = [GUARANTEE_COLUMNS, tuple("---" for _ in GUARANTEE_COLUMNS), *guarantee_rows()]
     lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
     note = (
         "What theory promises of each method with the settings its paper needs; computed from the "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from equipoise.problem import Problem
 from equipoise.status import Status
 
 State = TypeVar("State")
+Make = TypeVar("Make", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -22,13 +23,25 @@ class Guarantee:
 
     problems: str  # the class of problems
     quantity: str  # what is driven to eps
-    rate: str  # (sub)gradients until then
-    reference: str
+    rate: str  # how many (sub)gradients that takes
+    reference: str  # who proved it, as listed in docs/references.md
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a method achieves with all its defaults; the contract tests hold it to that.
+
+    From any start on the reference problems named, it reaches the KKT residual within the steps.
+    """
+
+    problems: tuple[str, ...] = ()  # names in `equipoise.problems.REFERENCES`
+    residual: float = 0.0
+    steps: int = 0
 
 
 @dataclass(frozen=True)
 class Need:
-    """Something a method needs of a problem; unknown facts get the benefit of the doubt."""
+    """Something a method needs of a problem; where the facts are unknown, the problem is accepted."""
 
     sentence: str
     missing: Callable[[Problem, Array], bool]
@@ -56,7 +69,8 @@ class Solver(ABC, Generic[State]):
     name: ClassVar[str]
     guarantee: ClassVar[Guarantee]
     needs: ClassVar[tuple[Need, ...]] = ()
-    exact: ClassVar[bool] = False  # its multipliers are fitted to its output at every step
+    claim: ClassVar[Claim]  # of registered methods
+    exact: ClassVar[bool] = False  # whether its multipliers belong to its output at every step
 
     @abstractmethod
     def init(self, problem: Problem, x0: Array) -> State:
@@ -73,6 +87,16 @@ class Solver(ABC, Generic[State]):
     def verdict(self, state: State) -> Status | None:
         """Return a status once the method's own rule says to stop."""
         return None
+
+
+def preset(claim: Claim) -> Callable[[Make], Make]:
+    """Mark a function that sets up a method as a registered method of its own, under its own name."""
+
+    def mark(make: Make) -> Make:
+        vars(make).update(name=make.__name__, claim=claim)
+        return make
+
+    return mark
 
 
 def check_needs(solver: Solver, problem: Problem, x0: Array) -> None:

@@ -12,8 +12,10 @@ from equipoise import _check
 from equipoise._array import Array, dot, norm
 from equipoise.problem import Point, Problem
 from equipoise.solvers._parts.backtracking import Backtracking, Fixed, StepSize, rounding
-from equipoise.solvers._solver import SMOOTH, Guarantee, Need, Solver
+from equipoise.solvers._solver import SMOOTH, Claim, Guarantee, Need, Solver
 from equipoise.status import Status
+
+__all__ = ["AcceleratedProjectedGradient", "Backtracking"]
 
 UNCONSTRAINED = Need(
     "a problem without constraints (merge them into the objective first, by a `MeritProblem`)",
@@ -84,6 +86,7 @@ class AcceleratedProjectedGradient(Solver[State]):
         reference="Nesterov 2018",
     )
     needs: ClassVar[tuple[Need, ...]] = (SMOOTH, UNCONSTRAINED)
+    claim: ClassVar[Claim] = Claim()
 
     mu: float = 0.0
     step_size: float | Backtracking | None = None

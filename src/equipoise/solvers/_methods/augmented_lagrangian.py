@@ -19,9 +19,11 @@ from equipoise.solvers._parts.backtracking import Backtracking
 from equipoise.solvers._parts.best_pair import KKT
 from equipoise.solvers._parts.estimates import first_penalty
 from equipoise.solvers._parts.stopping import Aim, GapAndViolation, Residual, gap_bound
-from equipoise.solvers._solver import SMOOTH, Guarantee, Need, Solver
+from equipoise.solvers._solver import SMOOTH, Claim, Guarantee, Need, Solver
 from equipoise.solvers._staged import Staged, StagedState
 from equipoise.status import Status
+
+__all__ = ["AugmentedLagrangian"]
 
 LARGEST = 1e10  # penalty and multipliers stay below it: an infeasible problem drives both up
 RESTORED = 1e-4  # gradient of the violation at which step 0 ends
@@ -90,6 +92,7 @@ class AugmentedLagrangian(Staged[Outer], Oracle[StagedState[Outer]]):
         reference="Xu 2021; P000, Remark 2",
     )
     needs: ClassVar[tuple[Need, ...]] = (SMOOTH,)
+    claim: ClassVar[Claim] = Claim(("active", "bilinear", "convex"), residual=1e-5, steps=5_000)
 
     penalty: float | None = None
     growth: float = 3.0

@@ -14,8 +14,10 @@ from equipoise.solvers._newton.descent import descend
 from equipoise.solvers._newton.jump import jump
 from equipoise.solvers._newton.pair import Pair, pair_at
 from equipoise.solvers._newton.preconditioner import Learned
-from equipoise.solvers._solver import DETERMINISTIC, SMOOTH, Guarantee, Solver
+from equipoise.solvers._solver import DETERMINISTIC, SMOOTH, Claim, Guarantee, Solver
 from equipoise.status import Status
+
+__all__ = ["AugmentedNewton"]
 
 TRIES = 8  # slow jumps in a row, and steps without jumps after them
 FORCING = 0.3  # the residual CG reaches, relative to its start; less near a solution
@@ -90,6 +92,7 @@ class AugmentedNewton(Solver[State]):
         reference="Bertsekas 1982; Birgin & Martinez 2014",
     )
     needs = (SMOOTH, DETERMINISTIC)
+    claim: ClassVar[Claim] = Claim(("active", "bilinear", "convex"), residual=1e-7, steps=500)
     exact = True
 
     tol: float = 1e-9

@@ -13,8 +13,10 @@ from equipoise.problem import Point, Problem
 from equipoise.solvers._newton.face_newton import newton_points
 from equipoise.solvers._penalty.linear_rows import LinearModel, linear_rows
 from equipoise.solvers._penalty.steering import Add, Multiply, PenaltyRule, steer
-from equipoise.solvers._solver import DETERMINISTIC, SMOOTH, Guarantee, Solver
+from equipoise.solvers._solver import DETERMINISTIC, SMOOTH, Claim, Guarantee, Solver
 from equipoise.status import Status
+
+__all__ = ["ExactPenalty", "PenaltyRule", "Add", "Multiply"]
 
 SMALLEST_RADIUS = 1e-10
 
@@ -89,6 +91,7 @@ class ExactPenalty(Solver[State]):
         reference="Cartis, Gould & Toint 2011",
     )
     needs = (SMOOTH, DETERMINISTIC)
+    claim: ClassVar[Claim] = Claim(("active", "bilinear", "convex"), residual=1e-5, steps=500)
 
     eps: float = 1e-7
     xi: float = 0.1

@@ -11,8 +11,10 @@ from equipoise import _check
 from equipoise._array import Array, norm
 from equipoise.problem import Problem
 from equipoise.solvers._parts.steps import InverseSqrt, StepRule, check_rule
-from equipoise.solvers._solver import Guarantee, Solver
+from equipoise.solvers._solver import Claim, Guarantee, Solver
 from equipoise.status import Status
+
+__all__ = ["FeasibilityPhase"]
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,7 @@ class FeasibilityPhase(Solver[State]):
         rate="O(eps^-4)",
         reference="P000, Remark 1; Davis & Drusvyatskiy 2019",
     )
+    claim: ClassVar[Claim] = Claim()
 
     step_size: StepRule | None = None
     slack: float = 0.0

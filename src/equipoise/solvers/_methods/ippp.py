@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -17,8 +17,10 @@ from equipoise.solvers._parts.backtracking import Backtracking
 from equipoise.solvers._parts.best_pair import KKT, Pair
 from equipoise.solvers._parts.estimates import Constants, constants
 from equipoise.solvers._parts.steps import Inverse, SquareRoot, StepRule
-from equipoise.solvers._solver import CONVEX_CONSTRAINTS, SMOOTH, Guarantee, Need, Solver
+from equipoise.solvers._solver import CONVEX_CONSTRAINTS, SMOOTH, Claim, Guarantee, Need, Solver
 from equipoise.solvers._staged import Staged
+
+__all__ = ["IPPP"]
 
 LARGEST = 1e9  # of the penalty: an infeasible problem drives it up
 LEAST = 1e-11  # of the tolerance
@@ -56,7 +58,7 @@ class IPPP(Staged[Outer]):
     Steps 3 and 4 are this library's. A penalty leaves a violation of about ``lam / b``, and its condition
     grows with b: so b is raised only while that violation is what keeps (x, lam) from being optimal, and
     since its minimisers lie about ``1 / b`` from a solution, the next one is foreseen by extrapolation.
-    P004 has ``b_t = b sqrt(t + 1)`` and ``eps_t = 1 / (t + 1)``, which `paper_schedule` sets up: an accuracy
+    P004 has ``b_t = b sqrt(t + 1)`` and ``eps_t = 1 / (t + 1)``, which `IPPP.paper` sets up: an accuracy
     eps then takes about eps^-2 outer steps.
 
     Output: the pair (x, lam) with the least KKT sum ``stationarity + |[f]_+| + sum_i |lam_i f_i|``; the
@@ -93,6 +95,7 @@ class IPPP(Staged[Outer]):
         reference="Lin, Ma & Xu 2022",
     )
     needs: ClassVar[tuple[Need, ...]] = (SMOOTH, CONVEX_CONSTRAINTS)
+    claim: ClassVar[Claim] = Claim(("bilinear", "convex"), residual=1e-5, steps=20_000)
 
     penalty: float | StepRule = 10.0
     inner_tol: StepRule | None = None
@@ -110,6 +113,11 @@ class IPPP(Staged[Outer]):
             if getattr(self, parameter) is not None:
                 _check.positive(owner, parameter, getattr(self, parameter))
         _check.count(owner, "steps", self.steps, least=1)
+
+    @classmethod
+    def paper(cls, penalty: float = 200.0) -> Self:
+        """Return the settings of P004: ``b_t = penalty sqrt(t + 1)``, ``eps_t = 1 / (t + 1)``."""
+        return cls(penalty=SquareRoot(penalty), inner_tol=Inverse(1.0))
 
     def begin(self, problem: Problem, x0: Array) -> Outer:
         """Return the outer state before the first stage."""
@@ -156,8 +164,3 @@ class IPPP(Staged[Outer]):
     def answer(self, outer: Outer) -> tuple[Array, np.ndarray]:
         """Return the pair with the least KKT sum."""
         return outer.best.x, outer.best.lam
-
-
-def paper_schedule(penalty: float = 200.0) -> IPPP:
-    """Return the method as in P004: ``b_t = penalty sqrt(t + 1)``, ``eps_t = 1 / (t + 1)``."""
-    return IPPP(penalty=SquareRoot(penalty), inner_tol=Inverse(1.0))

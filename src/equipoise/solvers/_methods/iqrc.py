@@ -17,9 +17,11 @@ from equipoise.solvers._methods.feasibility import FeasibilityPhase
 from equipoise.solvers._methods.strong_switching import StrongSwitching
 from equipoise.solvers._oracle import Oracle
 from equipoise.solvers._parts.steps import InverseSqrt, StepRule, check_rule
-from equipoise.solvers._solver import Guarantee, Need, Solver
+from equipoise.solvers._solver import Claim, Guarantee, Need, Solver
 from equipoise.solvers._staged import Staged
 from equipoise.status import Status
+
+__all__ = ["IQRC"]
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,7 @@ class IQRC(Staged[Outer]):
     name: ClassVar[str] = "iqrc"
     guarantee: ClassVar[Guarantee] = OfOracle(guarantee_of)  # type: ignore[assignment]
     needs: ClassVar[tuple[Need, ...]] = OfOracle(needs_of)  # type: ignore[assignment]
+    claim: ClassVar[Claim] = Claim(("active", "bilinear", "convex"), residual=1e-2, steps=20_000)
 
     oracle: Oracle = StrongSwitching()
     rho_hat: float | None = None

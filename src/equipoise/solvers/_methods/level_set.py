@@ -13,12 +13,15 @@ from equipoise._array import Array
 from equipoise.problem import Problem
 from equipoise.problems.merit import Maximum, MeritProblem
 from equipoise.solvers._minmax.minmax import MinMax
-from equipoise.solvers._minmax.prox_linear import ProxLinear
+from equipoise.solvers._minmax.prox_linear import MinMaxProxLinear
 from equipoise.solvers._minmax.proximal_bundle import ProximalBundle
+from equipoise.solvers._minmax.subgradient import MinMaxSubgradient
 from equipoise.solvers._oracle import Oracle
-from equipoise.solvers._solver import CONVEX, Guarantee, Need, Solver
+from equipoise.solvers._solver import CONVEX, Claim, Guarantee, Need, Solver
 from equipoise.solvers._staged import Staged, StagedState
 from equipoise.status import Status
+
+__all__ = ["LevelSet", "MinMax", "MinMaxSubgradient", "ProximalBundle", "MinMaxProxLinear"]
 
 RETRIES = 3  # of a stage that ran out of its budget; each is twice as long
 
@@ -73,7 +76,7 @@ class LevelSet(Oracle[StagedState[Outer]], Staged[Outer]):
         Stop too when ``f_0(x) - f*`` is proven to be at most this. (On an unbounded domain with mu = 0
         the lower bounds leave out points far away, and prove nothing about those.)
     inner_method : MinMax, optional
-        By default `ProxLinear` where the functions are known to be smooth, else `ProximalBundle`;
+        By default `MinMaxProxLinear` where the functions are known to be smooth, else `ProximalBundle`;
         `MinMaxSubgradient` where those subproblems cost too much.
     """
 
@@ -85,6 +88,7 @@ class LevelSet(Oracle[StagedState[Outer]], Staged[Outer]):
         reference="Lin, Nadarajah & Soheili 2018; P003, Algorithm 1",
     )
     needs: ClassVar[tuple[Need, ...]] = (CONVEX,)
+    claim: ClassVar[Claim] = Claim(("convex", "auc"), residual=1e-5, steps=5_000)
 
     theta: float = 1.0
     eps_opt: float = 1e-8
@@ -125,7 +129,7 @@ class LevelSet(Oracle[StagedState[Outer]], Staged[Outer]):
     def inner(self, problem: Problem, outer: Outer) -> MinMax:
         """Return the inner method, set up for this stage."""
         smooth = problem.facts.smooth is True
-        method = self.inner_method or (ProxLinear() if smooth else ProximalBundle())
+        method = self.inner_method or (MinMaxProxLinear() if smooth else ProximalBundle())
         aims = {"mu": self.mu, "accuracy": self.accuracy, "least": self.eps_opt}
         if math.isinf(outer.level):  # any feasible point will do; infeasibility needs a proof
             aims |= {"accuracy": min(self.accuracy, 1e-3), "target": 0.0}

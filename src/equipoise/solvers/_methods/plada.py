@@ -10,11 +10,26 @@ import numpy as np
 from equipoise import _check
 from equipoise._array import Array, norm
 from equipoise.problem import Point, Problem
-from equipoise.solvers._plada.reduced import Reduced, slack_bound, warn_beyond_theory
+from equipoise.solvers._plada.reduced import (
+    Reduced,
+    StepSizeWarning,
+    slack_bound,
+    warn_beyond_theory,
+)
+from equipoise.solvers._plada.theta_prox_linear import ProxLinearStep
 from equipoise.solvers._plada.theta_sizes import Size, first_size
-from equipoise.solvers._plada.theta_steps import Subgradient, ThetaStep
-from equipoise.solvers._solver import Guarantee, Solver
+from equipoise.solvers._plada.theta_steps import ExactProxStep, SubgradientStep, ThetaStep
+from equipoise.solvers._solver import Claim, Guarantee, Solver
 from equipoise.status import Status
+
+__all__ = [
+    "PLADA",
+    "ThetaStep",
+    "SubgradientStep",
+    "ProxLinearStep",
+    "ExactProxStep",
+    "StepSizeWarning",
+]
 
 FEASIBLE = 1e-6  # a violation that counts as none, for the best feasible iterate
 
@@ -74,7 +89,7 @@ class PLADA(Solver[State]):
     u_max : float, optional
         A bound on -G; by default from the facts, else none.
     theta_step : ThetaStep
-        `Subgradient`, `ProxLinear` or `ExactProx`.
+        `SubgradientStep`, `ProxLinearStep` or `ExactProxStep`.
     stop : float
         Stop where the last step moved less than this, and |lam - mu| is smaller too.
     """
@@ -86,6 +101,7 @@ class PLADA(Solver[State]):
         rate="O~(1/T) for an exact theta-step and bounded multipliers",
         reference="P002",
     )
+    claim: ClassVar[Claim] = Claim(("active", "bilinear", "convex"), residual=1e-5, steps=10_000)
 
     eta: float | None = None
     tau: float | None = None
@@ -94,7 +110,7 @@ class PLADA(Solver[State]):
     gamma: float = 0.1
     kappa: float = 100.0
     u_max: float | None = None
-    theta_step: ThetaStep = Subgradient()
+    theta_step: ThetaStep = SubgradientStep()
     stop: float = 1e-12
 
     def __post_init__(self) -> None:

@@ -14,8 +14,21 @@ from equipoise.problem import Problem
 from equipoise.problems.proxy import true_values
 from equipoise.solvers._parts.steps import InverseSqrt, StepRule, check_rule
 from equipoise.solvers._proxy.candidates import shrink
-from equipoise.solvers._proxy.players import Player, SwapRegret
-from equipoise.solvers._solver import Guarantee, Solver
+from equipoise.solvers._proxy.players import (
+    AdditiveSwapRegret,
+    ExternalRegret,
+    Player,
+    SwapRegret,
+)
+from equipoise.solvers._solver import Claim, Guarantee, Solver
+
+__all__ = [
+    "ProxyLagrangian",
+    "Player",
+    "SwapRegret",
+    "AdditiveSwapRegret",
+    "ExternalRegret",
+]
 
 SNAPSHOTS = 64  # kept at most; when there are more, every second one is dropped
 
@@ -80,6 +93,7 @@ class ProxyLagrangian(Solver[State]):
         rate="O(eps^-2)",
         reference="Cotter, Jiang & Sridharan 2019, Theorem 2",
     )
+    claim: ClassVar[Claim] = Claim(("bilinear", "convex"), residual=1e-2, steps=10_000)
 
     step_size: StepRule | None = None
     weight_step: StepRule = InverseSqrt(20.0)

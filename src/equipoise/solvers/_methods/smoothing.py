@@ -11,8 +11,10 @@ from equipoise import _check
 from equipoise._array import Array
 from equipoise.problem import Problem
 from equipoise.solvers._methods.augmented_newton import AugmentedNewton
-from equipoise.solvers._solver import DETERMINISTIC, Guarantee, Need, Solver
+from equipoise.solvers._solver import DETERMINISTIC, Claim, Guarantee, Need, Solver
 from equipoise.status import Status
+
+__all__ = ["Smoothing"]
 
 SMOOTHABLE = Need("kinks that it can round", lambda problem, _: problem.smoothed(1.0) is None)
 FACTOR = 5.0  # from one width to the next
@@ -71,6 +73,7 @@ class Smoothing(Solver[State]):
         reference="Chen 2012",
     )
     needs = (SMOOTHABLE, DETERMINISTIC)
+    claim: ClassVar[Claim] = Claim(("active", "bilinear", "convex"), residual=1e-7, steps=500)
 
     tol: float = 1e-9
     width: float | None = None

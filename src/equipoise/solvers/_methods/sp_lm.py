@@ -14,7 +14,9 @@ from equipoise.problem import Problem
 from equipoise.solvers._parts.best_pair import KKT, Pair
 from equipoise.solvers._parts.dual_and_centre import CentreStep, DualStep
 from equipoise.solvers._parts.estimates import Constants, constants
-from equipoise.solvers._solver import CONVEX_CONSTRAINTS, SMOOTH, Guarantee, Need, Solver
+from equipoise.solvers._solver import CONVEX_CONSTRAINTS, SMOOTH, Claim, Guarantee, Need, Solver
+
+__all__ = ["SPLM"]
 
 EVERY = 10  # steps between two measurements of the constraints' slope
 PATIENCE = 500  # steps without a clearly better pair, after which the centre step is halved
@@ -81,6 +83,7 @@ class SPLM(Solver[State]):
         reference="Pu, Sun & Zhang 2024",
     )
     needs: ClassVar[tuple[Need, ...]] = (SMOOTH, CONVEX_CONSTRAINTS)
+    claim: ClassVar[Claim] = Claim(("bilinear", "convex"), residual=1e-5, steps=10_000)
 
     step_size: float | None = None
     dual_step: float | None = None

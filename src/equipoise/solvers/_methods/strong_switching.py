@@ -12,8 +12,10 @@ from equipoise import _check
 from equipoise._array import Array
 from equipoise.problem import Problem
 from equipoise.solvers._oracle import Oracle
-from equipoise.solvers._solver import CONVEX, Guarantee, Need
+from equipoise.solvers._solver import CONVEX, Claim, Guarantee, Need
 from equipoise.status import Status
+
+__all__ = ["StrongSwitching"]
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,7 @@ class StrongSwitching(Oracle[State]):
         reference="P000, Algorithm 2 and Theorem 2",
     )
     needs: ClassVar[tuple[Need, ...]] = (CONVEX,)
+    claim: ClassVar[Claim] = Claim(("convex", "auc"), residual=1e-2, steps=10_000)
 
     steps: int | None = None
     mu: float = 1.0

@@ -12,7 +12,9 @@ from equipoise import _check
 from equipoise._array import Array
 from equipoise.problem import Problem
 from equipoise.solvers._parts.steps import Constant, InverseSqrt, StepRule, check_rule
-from equipoise.solvers._solver import Guarantee, Solver
+from equipoise.solvers._solver import Claim, Guarantee, Solver
+
+__all__ = ["SwitchingSubgradient", "static_theory"]
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,7 @@ class SwitchingSubgradient(Solver[State]):
         rate="O(eps^-4)",
         reference="Huang & Lin 2023",
     )
+    claim: ClassVar[Claim] = Claim(("active", "bilinear", "convex"), residual=1e-2, steps=10_000)
 
     step_size: StepRule = InverseSqrt(0.1)
     slack: StepRule = InverseSqrt(1e-3)

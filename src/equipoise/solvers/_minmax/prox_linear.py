@@ -26,7 +26,7 @@ class Momentum:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProxLinear(MinMax[Momentum]):
+class MinMaxProxLinear(MinMax[Momentum]):
     r"""Minimise the largest of the linearised functions, regularised, with momentum.
 
     1. v <- P_X(x + k/(k+3) (x - x_previous)), k the steps since the last restart
@@ -42,7 +42,7 @@ class ProxLinear(MinMax[Momentum]):
     Guarantee: P - H = O(1/k^2); linear for strongly convex functions, with restarts.
     """
 
-    name: ClassVar[str] = "prox_linear"
+    name: ClassVar[str] = "minmax_prox_linear"
     guarantee: ClassVar[Guarantee] = Guarantee(
         problems="the largest of smooth convex functions",
         quantity="P(x) - H <= eps",

@@ -9,6 +9,16 @@ from dataclasses import dataclass
 from equipoise import _check
 from equipoise._array import Array, dot, norm
 
+__all__ = [
+    "StepRule",
+    "Constant",
+    "InverseSqrt",
+    "SquareRoot",
+    "Inverse",
+    "Normalised",
+    "Polyak",
+]
+
 
 class StepRule(ABC):
     """A step size for step `t`; `gap` and `g` are there for rules that look at the function.

@@ -15,7 +15,7 @@ from equipoise.solvers._solver import UnsuitableSolverError
 
 
 @dataclass(frozen=True)
-class ProxLinear(ThetaStep):
+class ProxLinearStep(ThetaStep):
     r"""``G_i = |c_i| - bound_i`` with every smooth ``c_i`` linearised inside the absolute value.
 
     Where ``lam_i < 0`` the whole term is linearised: ``-|c_i|`` lies below its tangents. With
@@ -34,7 +34,7 @@ class ProxLinear(ThetaStep):
         """Raise unless the problem knows its bounds."""
         if getattr(problem, "bound", None) is None:
             raise UnsuitableSolverError(
-                "ProxLinear needs constraints |c_i| - bound_i with known `bound`: state them as "
+                "ProxLinearStep needs constraints |c_i| - bound_i with known `bound`: state them as "
                 "AbsoluteProblem(base, bound), or choose another `theta_step`."
             )
 

@@ -25,7 +25,7 @@ class ThetaStep(ABC):
 
 
 @dataclass(frozen=True)
-class Subgradient(ThetaStep):
+class SubgradientStep(ThetaStep):
     r"""``P(x - eta (grad F + sum_i lam_i G_i'))``: any G, any sign of lam.
 
     The descent lemma covers it where G is smooth, not at kinks of G.
@@ -37,7 +37,7 @@ class Subgradient(ThetaStep):
 
 
 @dataclass(frozen=True)
-class ExactProx(ThetaStep):
+class ExactProxStep(ThetaStep):
     r"""The analysed step: ``argmin_y <lam, G(y)> + |y - v|^2 / (2 eta)``, ``v = x - eta grad F``.
 
     Parameters
@@ -50,7 +50,7 @@ class ExactProx(ThetaStep):
 
     def __post_init__(self) -> None:
         if not callable(self.prox):
-            _check.fail("ExactProx", "prox", "must be callable", self.prox)
+            _check.fail("ExactProxStep", "prox", "must be callable", self.prox)
 
     def __call__(self, problem: Problem, point: Point, lam: np.ndarray, eta: float) -> Array:
         """Return the next iterate."""
