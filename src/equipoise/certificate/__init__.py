@@ -1,4 +1,7 @@
-"""The examiner: it knows no solver, and judges the point that is returned."""
+"""The examiner: it knows no solver, and judges the point that is returned.
+
+What ``__all__`` lists may be imported from here. Everything else is private and may change.
+"""
 
 from equipoise.certificate._examiner import Certificate, certify, examine
 from equipoise.certificate._infeasibility import Infeasibility, diagnose
@@ -8,9 +11,11 @@ from equipoise.certificate._near_stationarity import (
     near_stationarity,
     near_within,
 )
+from equipoise.certificate._residuals import Residuals
 
 __all__ = [
     "Certificate",
+    "Residuals",
     "certify",
     "examine",
     "Infeasibility",

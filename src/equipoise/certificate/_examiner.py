@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from equipoise import _check
 from equipoise._array import Array, all_finite, norm, to_numpy
 from equipoise.certificate._multipliers import fit_multipliers
+from equipoise.certificate._residuals import Residuals
 from equipoise.problem import Point, Problem
 
 NEAR = 0.1
@@ -28,11 +29,11 @@ class Certificate:
         Objective and constraints there.
     multipliers : ndarray of shape (m,)
         Non-negative; those given, or fitted.
-    stationarity : float
-        ``dist(-grad f_0 - sum_i lam_i grad f_i, N_X(x))``. Where a function has a kink, one
-        subgradient is used and this is only an upper bound: see `near_stationarity`.
+    residuals : Residuals
+        Stationarity, violation and complementarity. Where a function has a kink, one subgradient is
+        used, and stationarity is only bounded from above: see `near_stationarity`.
     outside : float
-        The distance of `x` from the domain.
+        The distance of `x` from the domain, which the violation includes.
     fitted : bool
         Whether the examiner fitted the multipliers.
     names : tuple of str
@@ -42,7 +43,7 @@ class Certificate:
     x: Array
     values: np.ndarray
     multipliers: np.ndarray
-    stationarity: float
+    residuals: Residuals
     outside: float
     fitted: bool
     names: tuple[str, ...]
@@ -53,19 +54,24 @@ class Certificate:
         return float(self.values[0])
 
     @property
+    def stationarity(self) -> float:
+        """``dist(-grad f_0 - sum_i lam_i grad f_i, N_X(x))``."""
+        return self.residuals.stationarity
+
+    @property
     def violation(self) -> float:
-        """The largest constraint violation, the distance from the domain included."""
-        return float(max(0.0, self.outside, *self.values[1:]))
+        """The largest constraint violation, or the distance from the domain where that is larger."""
+        return self.residuals.violation
 
     @property
     def complementarity(self) -> float:
         """``sum_i |lam_i f_i(x)|``."""
-        return float(np.abs(self.multipliers * self.values[1:]).sum())
+        return self.residuals.complementarity
 
     @property
     def residual(self) -> float:
         """The largest of stationarity, violation and complementarity."""
-        return max(self.stationarity, self.violation, self.complementarity)
+        return self.residuals.largest
 
     @property
     def worst(self) -> str | None:
@@ -137,12 +143,14 @@ def examine(
         downhill = -to_numpy(point.lagrangian_gradient(lam))
     if not all_finite(downhill):
         raise ValueError("certify: the gradient of the Lagrangian is not finite at this point.")
+    residuals = Residuals.at(problem, replace(point, x=x), lam, -downhill)
+    outside = _outside(problem, x)
     return Certificate(
         x=point.x,
         values=point.values,
         multipliers=lam,
-        stationarity=norm(problem.domain.tangent(x, downhill)),
-        outside=_outside(problem, x),
+        residuals=replace(residuals, violation=max(residuals.violation, outside)),
+        outside=outside,
         fitted=multipliers is None,
         names=problem.names,
     )

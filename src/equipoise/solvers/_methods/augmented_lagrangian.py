@@ -10,13 +10,13 @@ import numpy as np
 
 from equipoise import _check
 from equipoise._array import Array
+from equipoise.certificate import Residuals
 from equipoise.problem import Problem
 from equipoise.problems import merit
 from equipoise.problems.merit import MeritProblem
 from equipoise.solvers._methods.apg import AcceleratedProjectedGradient
 from equipoise.solvers._oracle import Oracle
 from equipoise.solvers._parts.backtracking import Backtracking
-from equipoise.solvers._parts.best_pair import KKT
 from equipoise.solvers._parts.estimates import first_penalty
 from equipoise.solvers._parts.stopping import Aim, GapAndViolation, Residual, gap_bound
 from equipoise.solvers._solver import SMOOTH, Claim, Guarantee, Need, Solver
@@ -37,7 +37,7 @@ class Outer:
     lam: np.ndarray  # (m,) multipliers
     b: float  # penalty parameter
     shortfall: float  # max_i |max(f_i, -lam_i / b)|: violation and complementarity in one
-    kkt: KKT  # the residuals of (x, lam)
+    residuals: Residuals  # of (x, lam)
     gap: float  # where the problem is convex, a bound on f_0(x) - f_0*
     n: float | None  # the inner method's step size
     restoring: bool  # whether the next subproblem is that of step 0
@@ -131,7 +131,7 @@ class AugmentedLagrangian(Staged[Outer], Oracle[StagedState[Outer]]):
         point, inf = problem.at(x0), math.inf
         restoring = self.accuracy is None and point.violation > self.tol
         b = first_penalty(point) if self.penalty is None else self.penalty
-        return Outer(x0, lam, b, inf, KKT(inf, inf, inf), inf, None, restoring, 0)
+        return Outer(x0, lam, b, inf, Residuals(inf, inf, inf), inf, None, restoring, 0)
 
     def subproblem(self, problem: Problem, outer: Outer) -> Problem:
         """Return the augmented Lagrangian (in step 0 the violation)."""
@@ -156,12 +156,12 @@ class AugmentedLagrangian(Staged[Outer], Oracle[StagedState[Outer]]):
         point, b = problem.at(x), outer.b
         f = point.constraints
         lam = np.clip(outer.lam + b * f, 0.0, LARGEST)  # 2
-        kkt = KKT.at(problem, point, lam, point.lagrangian_gradient(lam))
-        gap = gap_bound(problem.domain, self.mu, outer.lam, f, kkt.stationarity)
+        residuals = Residuals.at(problem, point, lam)
+        gap = gap_bound(problem.domain, self.mu, outer.lam, f, residuals.stationarity)
         shortfall = float(np.abs(np.maximum(f, -outer.lam / b)).max(initial=0.0))
         if shortfall > self.progress * outer.shortfall or self.progress == 0:  # 3
             b = min(self.growth * b, LARGEST)
-        return Outer(x, lam, b, shortfall, kkt, gap, inner.n, False, outer.loops + 1)
+        return Outer(x, lam, b, shortfall, residuals, gap, inner.n, False, outer.loops + 1)
 
     def answer(self, outer: Outer) -> tuple[Array, np.ndarray]:
         """Return the last pair."""
@@ -169,7 +169,7 @@ class AugmentedLagrangian(Staged[Outer], Oracle[StagedState[Outer]]):
 
     def finished(self, outer: Outer) -> Status | None:
         """Stop where the aim is reached, or after `loops`."""
-        if self._aim.reached(outer.kkt, outer.gap):
+        if self._aim.reached(outer.residuals, outer.gap):
             return Status.CONVERGED
         return Status.STALLED if outer.loops >= self.loops else None
 

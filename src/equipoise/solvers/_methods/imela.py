@@ -9,12 +9,13 @@ import numpy as np
 
 from equipoise import _check
 from equipoise._array import Array
+from equipoise.certificate import Residuals
 from equipoise.problem import Point, Problem
 from equipoise.problems.merit import Lagrangian, MeritProblem
 from equipoise.problems.proximal import ProximalProblem
 from equipoise.solvers._methods.apg import AcceleratedProjectedGradient
 from equipoise.solvers._parts.backtracking import Backtracking
-from equipoise.solvers._parts.best_pair import KKT, Pair
+from equipoise.solvers._parts.best_pair import BestPair
 from equipoise.solvers._parts.dual_and_centre import CentreStep, DualStep
 from equipoise.solvers._parts.estimates import Constants, constants
 from equipoise.solvers._solver import CONVEX_CONSTRAINTS, SMOOTH, Claim, Guarantee, Need, Solver
@@ -34,7 +35,7 @@ class Outer:
     z: Array  # (d,) centre of the Moreau envelope
     lam: np.ndarray  # (m,) multipliers that belong to x
     ahead: np.ndarray  # (m,) multipliers of the next subproblem
-    best: Pair  # the one with the least KKT sum
+    best: BestPair
     constants: Constants
     dual: DualStep
     centre: CentreStep
@@ -53,7 +54,7 @@ class IMELa(Staged[Outer]):
        accelerated projected gradients
     3. z <- z + theta (x - z)
 
-    Output: the pair (x, lam) with the least KKT sum ``stationarity + |[f]_+| + sum_i |lam_i f_i|``; the
+    Output: the pair (x, lam) with the least residual, as the examiner measures it (`Residuals`); the
     theorem only says that a good one exists. The last pair is in the state.
 
     Guarantee: some pair is an eps-KKT point after O(eps^-2 log(1/eps)) gradients, for tau and theta
@@ -117,7 +118,7 @@ class IMELa(Staged[Outer]):
         lam, dual = np.zeros(problem.n_constraints), DualStep(self.dual_step or 0.0)
         centre = CentreStep(self.centre_step or 0.5)
         return self._ahead(
-            problem.at(x0), Outer(x0, x0, lam, lam, Pair(x0, lam), known, dual, centre, None, 0)
+            problem.at(x0), Outer(x0, x0, lam, lam, BestPair(x0, lam), known, dual, centre, None, 0)
         )
 
     def subproblem(self, problem: Problem, outer: Outer) -> Problem:
@@ -143,16 +144,16 @@ class IMELa(Staged[Outer]):
         (x, _), lam, centre = solver.output(inner), outer.ahead, outer.centre  # 2
         z = outer.z + centre.theta * (x - outer.z)  # 3
         point = problem.at(x)
-        kkt = KKT.at(problem, point, lam, point.lagrangian_gradient(lam)).sum
+        residual = Residuals.at(problem, point, lam).largest
         if self.centre_step is None:
-            centre = centre.after(kkt, outer.best.kkt, PATIENCE, LEAST)
-        best, t = outer.best.or_better(x, lam, kkt), outer.t + 1
+            centre = centre.after(residual, outer.best.residual, PATIENCE, LEAST)
+        best, t = outer.best.or_better(x, lam, residual), outer.t + 1
         return self._ahead(
             point, Outer(x, z, lam, lam, best, outer.constants, outer.dual, centre, inner.n, t)
         )
 
     def answer(self, outer: Outer) -> tuple[Array, np.ndarray]:
-        """Return the pair with the least KKT sum."""
+        """Return the pair with the least residual."""
         return outer.best.x, outer.best.lam
 
     def _ahead(self, point: Point, outer: Outer) -> Outer:

@@ -9,12 +9,13 @@ import numpy as np
 
 from equipoise import _check
 from equipoise._array import Array
+from equipoise.certificate import Residuals
 from equipoise.problem import Problem
 from equipoise.problems.merit import MeritProblem, QuadraticPenalty
 from equipoise.problems.proximal import ProximalProblem
 from equipoise.solvers._methods.apg import AcceleratedProjectedGradient
 from equipoise.solvers._parts.backtracking import Backtracking
-from equipoise.solvers._parts.best_pair import KKT, Pair
+from equipoise.solvers._parts.best_pair import BestPair
 from equipoise.solvers._parts.estimates import Constants, constants
 from equipoise.solvers._parts.steps import Inverse, SquareRoot, StepRule
 from equipoise.solvers._solver import CONVEX_CONSTRAINTS, SMOOTH, Claim, Guarantee, Need, Solver
@@ -36,7 +37,7 @@ class Outer:
     b: float  # its penalty
     tol: float  # its tolerance
     turn: Array | None  # (d,) the iterate at which b was doubled last
-    best: Pair  # the one with the least KKT sum
+    best: BestPair
     constants: Constants
     n: float | None  # the inner method's step size
     t: int  # outer steps taken
@@ -61,7 +62,7 @@ class IPPP(Staged[Outer]):
     P004 has ``b_t = b sqrt(t + 1)`` and ``eps_t = 1 / (t + 1)``, which `IPPP.paper` sets up: an accuracy
     eps then takes about eps^-2 outer steps.
 
-    Output: the pair (x, lam) with the least KKT sum ``stationarity + |[f]_+| + sum_i |lam_i f_i|``; the
+    Output: the pair (x, lam) with the least residual, as the examiner measures it (`Residuals`); the
     theorem only says that a good one exists. The last pair is in the state.
 
     Guarantee: an eps-KKT point after O~(eps^-5/2) gradients, for convex constraints with a Slater
@@ -125,7 +126,7 @@ class IPPP(Staged[Outer]):
         lam = np.zeros(problem.n_constraints)
         b = self.penalty(0) if isinstance(self.penalty, StepRule) else self.penalty
         eps = self.inner_tol(0) if self.inner_tol else 1.0
-        return Outer(x0, lam, x0, b, eps, None, Pair(x0, lam), known, None, 0)
+        return Outer(x0, lam, x0, b, eps, None, BestPair(x0, lam), known, None, 0)
 
     def subproblem(self, problem: Problem, outer: Outer) -> Problem:
         """Return the minimisation of Phi."""
@@ -150,17 +151,18 @@ class IPPP(Staged[Outer]):
         (x, _), b, turn, t = solver.output(inner), outer.b, outer.turn, outer.t + 1  # 1
         point = problem.at(x)
         lam, z = b * np.maximum(point.constraints, 0.0), x  # 2
-        kkt = KKT.at(problem, point, lam, point.lagrangian_gradient(lam))
+        residuals = Residuals.at(problem, point, lam)
+        left = max(residuals.violation, residuals.complementarity)  # what the penalty leaves
         if isinstance(self.penalty, StepRule):
             b = self.penalty(t)
-        elif kkt.bias > kkt.stationarity and b < LARGEST:  # 3
+        elif left > residuals.stationarity and b < LARGEST:  # 3
             z = x if turn is None else problem.domain.project(x + 0.5 * (x - turn))
             b, turn = 2 * b, x
-        tol = min(1.0, max(0.1 * kkt.largest, LEAST))  # 4
+        tol = min(1.0, max(0.1 * residuals.largest, LEAST))  # 4
         tol = self.inner_tol(t) if self.inner_tol else tol
-        best = outer.best.or_better(x, lam, kkt.sum)
+        best = outer.best.or_better(x, lam, residuals.largest)
         return Outer(x, lam, z, b, tol, turn, best, outer.constants, inner.n, t)
 
     def answer(self, outer: Outer) -> tuple[Array, np.ndarray]:
-        """Return the pair with the least KKT sum."""
+        """Return the pair with the least residual."""
         return outer.best.x, outer.best.lam

@@ -10,8 +10,9 @@ import numpy as np
 
 from equipoise import _check
 from equipoise._array import Array
+from equipoise.certificate import Residuals
 from equipoise.problem import Problem
-from equipoise.solvers._parts.best_pair import KKT, Pair
+from equipoise.solvers._parts.best_pair import BestPair
 from equipoise.solvers._parts.dual_and_centre import CentreStep, DualStep
 from equipoise.solvers._parts.estimates import Constants, constants
 from equipoise.solvers._solver import CONVEX_CONSTRAINTS, SMOOTH, Claim, Guarantee, Need, Solver
@@ -30,7 +31,7 @@ class State:
     x: Array  # (d,) iterate
     z: Array  # (d,) centre
     lam: np.ndarray  # (m,) multipliers
-    best: Pair  # the one with the least KKT sum
+    best: BestPair
     constants: Constants
     dual: DualStep
     centre: CentreStep
@@ -43,7 +44,7 @@ class SPLM(Solver[State]):
     1. lam <- P_[0, cap](lam + tau f(x))
     2. x_new <- P_X(x - n (grad f_0(x) + sum_i lam_i grad f_i(x) + p (x - z)))
     3. z <- z + theta (x_new - z),  x <- x_new
-    4. keep (x_t, lam_t+1) if its KKT sum ``stationarity + |[f]_+| + sum_i |lam_i f_i|`` is the least
+    4. keep (x_t, lam_t+1) if its residual, as the examiner measures it (`Residuals`), is the least
 
     Output: the pair of step 4; the theorem only says that a good one exists. The last pair is in
     the state.
@@ -107,7 +108,7 @@ class SPLM(Solver[State]):
         known = constants(type(self).__name__, problem, x0, self.smoothness, self.prox)
         lam, dual = np.zeros(problem.n_constraints), DualStep(self.dual_step or 0.0)
         centre = CentreStep(self.centre_step or 0.2)
-        return State(x0, x0, lam, Pair(x0, lam), known, dual, centre)
+        return State(x0, x0, lam, BestPair(x0, lam), known, dual, centre)
 
     def step(self, problem: Problem, state: State, t: int, rng: np.random.Generator) -> State:
         """Return the state after step `t`."""
@@ -120,12 +121,12 @@ class SPLM(Solver[State]):
         uphill = point.lagrangian_gradient(lam)
         x_new = problem.domain.project(x - n * (uphill + p * (x - z)))  # 2
         z = z + centre.theta * (x_new - z)  # 3
-        kkt = KKT.at(problem, point, lam, uphill).sum
+        residual = Residuals.at(problem, point, lam, uphill).largest
         if self.centre_step is None:
-            centre = centre.after(kkt, state.best.kkt, PATIENCE, LEAST)
-        best = state.best.or_better(x, lam, kkt)  # 4
+            centre = centre.after(residual, state.best.residual, PATIENCE, LEAST)
+        best = state.best.or_better(x, lam, residual)  # 4
         return State(x_new, z, lam, best, state.constants, dual, centre)
 
     def output(self, state: State) -> tuple[Array, np.ndarray]:
-        """Return the pair with the least KKT sum."""
+        """Return the pair with the least residual."""
         return state.best.x, state.best.lam

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from equipoise._array import Array, norm
+from equipoise._array import Array
+from equipoise.certificate import Residuals
 from equipoise.problem import Point, Problem
 
 
@@ -17,14 +18,11 @@ class Pair:
     x: Array  # (d,)
     lam: np.ndarray  # (m,)
     gradient: Array  # (d,) of the Lagrangian
-    residual: float  # the largest of stationarity, violation and complementarity
+    residual: float  # the largest of the examiner's `Residuals`
 
 
 def pair_at(problem: Problem, point: Point, lam: np.ndarray) -> Pair:
     """Return the pair of an evaluated point: one backward pass."""
     gradient = point.lagrangian_gradient(lam)
-    residual = norm(problem.domain.tangent(point.x, -gradient))
-    if lam.size:
-        complementarity = float(np.abs(lam * point.constraints).sum())
-        residual = max(residual, point.violation, complementarity)
+    residual = Residuals.at(problem, point, lam, gradient).largest
     return Pair(point.x, lam, gradient, residual)

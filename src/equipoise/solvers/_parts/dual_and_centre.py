@@ -31,9 +31,9 @@ class CentreStep:
     theta: float
     stale: int = 0  # steps since a clearly better pair, or since theta was halved
 
-    def after(self, kkt: float, best: float, patience: int, least: float) -> CentreStep:
-        """Return the step after a pair with the sum `kkt`, the least before it being `best`."""
-        stale = 0 if kkt < 0.9 * best else self.stale + 1
+    def after(self, residual: float, best: float, patience: int, least: float) -> CentreStep:
+        """Return the step after a pair with this residual, the least before it being `best`."""
+        stale = 0 if residual < 0.9 * best else self.stale + 1
         if stale < patience:
             return CentreStep(self.theta, stale)
         return CentreStep(max(0.5 * self.theta, least))

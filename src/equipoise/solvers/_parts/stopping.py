@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from equipoise.certificate import Residuals
 from equipoise.sets.set import Set
-from equipoise.solvers._parts.best_pair import KKT
 
 
 class Aim(ABC):
@@ -20,7 +20,7 @@ class Aim(ABC):
         """Return e_j, the distance of the negative gradient from the normal cone to reach."""
 
     @abstractmethod
-    def reached(self, kkt: KKT, gap: float) -> bool:
+    def reached(self, residuals: Residuals, gap: float) -> bool:
         """Whether a pair with these residuals and this bound on the objective gap will do."""
 
 
@@ -34,9 +34,9 @@ class Residual(Aim):
         """Return e_j."""
         return max(0.1 ** (loop + 1), 0.5 * self.tol)
 
-    def reached(self, kkt: KKT, gap: float) -> bool:
+    def reached(self, residuals: Residuals, gap: float) -> bool:
         """Whether all three are small."""
-        return kkt.largest <= self.tol
+        return residuals.largest <= self.tol
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,9 @@ class GapAndViolation(Aim):
             return self.accuracy / (10 * max(1.0, domain.diameter))
         return math.sqrt(0.2 * self.mu * self.accuracy)
 
-    def reached(self, kkt: KKT, gap: float) -> bool:
+    def reached(self, residuals: Residuals, gap: float) -> bool:
         """Whether both are small."""
-        return max(kkt.violation, gap) <= self.accuracy
+        return max(residuals.violation, gap) <= self.accuracy
 
 
 def gap_bound(domain: Set, mu: float, lam: np.ndarray, f: np.ndarray, distance: float) -> float:
