@@ -8,13 +8,13 @@ a penalty or a single switched constraint all cost one backward pass.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 
-from equipoise._array import Array
+from equipoise._array import Array, like, namespace
 from equipoise.sets.set import Set
 
 
@@ -35,6 +35,9 @@ class Point:
         Weights to an estimate of the weighted sum of Hessians, positive semi-definite: a matrix
         (d, d), of which the lower triangle counts, or a diagonal (d,). A new array in every call. To
         precondition with, never to certify.
+    jacobian : callable or None
+        Indices ``(k,)`` to the gradients of these functions ``(k, d)``, where the problem has a cheaper
+        way to form many of them than one backward pass each; `gradients` uses it.
     """
 
     x: Array
@@ -42,6 +45,7 @@ class Point:
     vjp: Callable[[np.ndarray], Array]
     hvp: Callable[[np.ndarray, Array], Array] | None = None
     curvature: Callable[[np.ndarray], np.ndarray] | None = None
+    jacobian: Callable[[np.ndarray], Array] | None = None
 
     @property
     def objective(self) -> float:
@@ -73,6 +77,16 @@ class Point:
         weights = np.zeros(self.values.size)
         weights[index] = 1.0
         return self.vjp(weights)
+
+    def gradients(self, indices: Iterable[int] | np.ndarray) -> Array:
+        """Return the gradients of several functions (0: the objective), one row each, shape (k, d)."""
+        chosen = np.fromiter(indices, dtype=np.intp)
+        if chosen.size == 0:
+            return like(np.empty((0, self.x.shape[0])), self.x)
+        if self.jacobian is not None:
+            return self.jacobian(chosen)
+        rows = [self.gradient(int(i)) for i in chosen]
+        return namespace(rows[0]).stack(rows)
 
     def lagrangian_gradient(self, multipliers: np.ndarray) -> Array:
         """Return ``grad f_0 + sum_i multipliers_i grad f_i`` in one backward pass."""

@@ -80,7 +80,7 @@ def test_negative_curvature_is_left_to_the_descent():
 def test_preconditioners_are_inverses():
     rng = np.random.default_rng(0)
     B = rng.normal(size=(5, 5))
-    F, rows, b = B @ B.T + np.eye(5), list(rng.normal(size=(2, 5))), 7.0
+    F, rows, b = B @ B.T + np.eye(5), rng.normal(size=(2, 5)), 7.0
     v = rng.normal(size=5)
     full = F + b * sum(np.outer(row, row) for row in rows)
     raised_solve = raised_inverse(Learned.of(F.copy()).solve, rows, b)
@@ -88,7 +88,7 @@ def test_preconditioners_are_inverses():
     np.testing.assert_allclose(raised(lambda u: F @ u, rows, b)(v), full @ v)
     diagonal = rng.uniform(1, 2, 5)
     np.testing.assert_allclose(diagonal * Learned.of(diagonal).solve(v), v, atol=1e-8)
-    same = raised_inverse(lambda u: -u, [np.eye(5)[0]], 1.0)  # 1 / b - 1 = 0: nothing to divide by
+    same = raised_inverse(lambda u: -u, np.eye(5)[:1], 1.0)  # 1 / b - 1 = 0: nothing to divide by
     np.testing.assert_array_equal(same(v), -v)
     singular = np.outer(v, v)  # raised until it has a factor
     assert np.isfinite(Learned.of(singular.copy()).solve(v)).all()

@@ -13,8 +13,11 @@ from equipoise.certificate._multipliers import fit_multipliers
 from equipoise.certificate._residuals import Residuals
 from equipoise.problem import Point, Problem
 
-NEAR = 0.1
-"""Constraints with ``f_i(x) >= -NEAR`` may get a fitted multiplier; complementarity prices the gap."""
+ACTIVE_WITHIN = 0.1
+"""Only constraints with ``f_i(x) >= -ACTIVE_WITHIN`` may get a fitted multiplier.
+
+Chosen, and generous: complementarity makes the multiplier of a constraint that is not active costly anyway.
+"""
 
 
 @dataclass(frozen=True)
@@ -97,7 +100,7 @@ class Certificate:
 
 
 def certify(
-    problem: Problem, x: Array, multipliers: Any = None, *, near: float = NEAR
+    problem: Problem, x: Array, multipliers: Any = None, *, active_within: float = ACTIVE_WITHIN
 ) -> Certificate:
     """Examine a point, wherever it comes from.
 
@@ -108,8 +111,8 @@ def certify(
     multipliers : array of shape (m,), optional
         Non-negative. When not given, the multipliers with the least stationarity and
         complementarity are fitted over the nearly active constraints.
-    near : float
-        A constraint is nearly active where ``f_i(x) >= -near``.
+    active_within : float
+        A constraint is nearly active where ``f_i(x) >= -active_within``.
 
     Returns
     -------
@@ -126,19 +129,22 @@ def certify(
     """
     owner = "certify"
     _check.kind(owner, "problem", problem, Problem)
-    near = _check.non_negative(owner, "near", near)
+    active_within = _check.non_negative(owner, "active_within", active_within)
     point = problem.at(_check.point(owner, "x", x, problem.dim))
-    return examine(problem, point, _given(problem, multipliers), near)
+    return examine(problem, point, _given(problem, multipliers), active_within)
 
 
 def examine(
-    problem: Problem, point: Point, multipliers: np.ndarray | None, near: float = NEAR
+    problem: Problem,
+    point: Point,
+    multipliers: np.ndarray | None,
+    active_within: float = ACTIVE_WITHIN,
 ) -> Certificate:
     """Certify a point that is already evaluated."""
     _finite_values(problem, point)
     x, lam = to_numpy(point.x), multipliers
     if lam is None:
-        lam, downhill = fit_multipliers(problem, point, near)
+        lam, downhill = fit_multipliers(problem, point, active_within)
     else:
         downhill = -to_numpy(point.lagrangian_gradient(lam))
     if not all_finite(downhill):

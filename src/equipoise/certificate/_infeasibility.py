@@ -61,7 +61,7 @@ def diagnose(problem: Problem, point: Point) -> Infeasibility:
     largest = np.flatnonzero(values > floor)
     largest = largest[np.argsort(-values[largest], kind="stable")][:MOST]
     f = values[largest] / violation
-    rows = np.array([to_numpy(point.gradient(int(i) + 1)) for i in largest]) / violation
+    rows = to_numpy(point.gradients(1 + largest)) / violation
     if not np.isfinite(rows).all():
         return Infeasibility(violation, math.inf, {}, reach)
     alpha, best = _least(problem, x, rows, f)

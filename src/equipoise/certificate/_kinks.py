@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import lstsq
 
 from equipoise._array import norm, to_numpy
-from equipoise.certificate._examiner import NEAR, Certificate, examine
+from equipoise.certificate._examiner import ACTIVE_WITHIN, Certificate, examine
 from equipoise.problem import Kinks, Point, Problem
 
 WIDTHS = 1.0, 1e-1, 1e-2, 1e-3, 1e-4  # x tol: scores this close to a kink are moved onto it
@@ -74,10 +74,10 @@ def _certified(problem: Problem, kinks: Kinks) -> Certificate:
     """
     point = problem.at(kinks.x)
     nearest = np.argsort(-point.constraints, kind="stable")[: min(2 * problem.dim, MOST)]
-    active = 1 + nearest[point.constraints[nearest] >= -NEAR]
+    active = 1 + nearest[point.constraints[nearest] >= -ACTIVE_WITHIN]
     none = _with_shares(point, kinks, np.zeros(kinks.used.size))
     slope = to_numpy(none.gradient(0))
-    columns = np.vstack([*(to_numpy(none.gradient(int(i))) for i in active), kinks.jumps])
+    columns = np.vstack((to_numpy(none.gradients(active)), kinks.jumps))
     prices = np.zeros((columns.shape[0], active.size))
     prices[: active.size] = np.diag(point.values[active])
     weights = np.zeros(point.values.size)
@@ -132,4 +132,7 @@ def _with_shares(point: Point, kinks: Kinks, shares: np.ndarray) -> Point:
     def vjp(weights: np.ndarray) -> np.ndarray:
         return to_numpy(point.vjp(weights)) + (more * (kinks.masses @ weights)) @ kinks.jumps
 
-    return Point(point.x, point.values, vjp)
+    def jacobian(indices: np.ndarray) -> np.ndarray:
+        return to_numpy(point.gradients(indices)) + (more * kinks.masses.T[indices]) @ kinks.jumps
+
+    return Point(point.x, point.values, vjp, jacobian=jacobian)

@@ -18,15 +18,17 @@ BATCH = 16  # beyond it, gradients are formed in growing batches, where they can
 GAIN = 0.1  # a batch must lower the loss by this share for another one to be tried
 
 
-def fit_multipliers(problem: Problem, point: Point, near: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the best multipliers on the constraints with ``f_i(x) >= -near``, and ``-grad L`` there.
+def fit_multipliers(
+    problem: Problem, point: Point, active_within: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the best multipliers of the constraints with ``f_i(x) >= -active_within``, and ``-grad L``.
 
     Where these are many, batches are added until none is left that helps, or more of them would not
     change the verdict: the violation is then larger than what they can lower, or they gain little
     (far from a KKT point; at one, few multipliers suffice). Any multipliers give a valid certificate.
     """
     multipliers = np.zeros(problem.n_constraints)
-    candidates = 1 + np.flatnonzero(point.constraints >= -near)
+    candidates = 1 + np.flatnonzero(point.constraints >= -active_within)
     fit = _Fit(problem, point)
     if candidates.size == 0:
         return multipliers, fit.target
@@ -60,22 +62,23 @@ class _Fit:
     def __init__(self, problem: Problem, point: Point) -> None:
         self.problem, self.point = problem, point
         self.x = to_numpy(point.x)
-        self.target = -self._gradient(0)
+        self.target = -self._gradients(np.zeros(1, dtype=int))[0]
         self.scale = float(np.linalg.norm(self.target))
         self.rows = np.empty((0, self.x.size))
         self.values = np.empty(0)
 
     def add(self, indices: np.ndarray) -> None:
         """Form the gradients of these constraints."""
-        self.rows = np.vstack([self.rows, *(self._gradient(int(i)) for i in indices)])
+        self.rows = np.vstack((self.rows, self._gradients(indices)))
         self.values = np.concatenate((self.values, self.point.values[indices]))
 
-    def _gradient(self, i: int) -> np.ndarray:
-        gradient = to_numpy(self.point.gradient(i))
-        if not all_finite(gradient):
-            label = self.problem.label(i)
-            raise ValueError(f"certify: the gradient of {label} is not finite at this point.")
-        return gradient
+    def _gradients(self, indices: np.ndarray) -> np.ndarray:
+        rows = to_numpy(self.point.gradients(indices))
+        for i, row in zip(indices, rows):
+            if not all_finite(row):
+                label = self.problem.label(int(i))
+                raise ValueError(f"certify: the gradient of {label} is not finite at this point.")
+        return rows
 
     def downhill(self, lam: np.ndarray) -> np.ndarray:
         """The negative gradient of the Lagrangian, from the gradients already formed."""

@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import Array, dot, norm
+from equipoise._array import Array, norm, to_numpy
 from equipoise.problem import Point, Problem
 from equipoise.solvers._oracle import Oracle
 from equipoise.solvers._solver import CONVEX, Claim, Guarantee, Need
@@ -60,8 +60,8 @@ class Schedule:
         if Mf is None and facts.lipschitz is not None and math.isfinite(facts.lipschitz):
             Mf = root * facts.lipschitz
         if Mf is None:
-            slopes = [norm(start.gradient(i + 1)) for i in range(problem.n_constraints)]
-            Mf = 2 * norm(np.array(slopes)) if any(slopes) else 1.0
+            slopes = to_numpy(start.gradients(range(1, problem.n_constraints + 1)))
+            Mf = 2 * norm(slopes.ravel()) if slopes.any() else 1.0
         return cls(mu, 4 * (L0 + multiplier_bound * Lf) / mu + 2, Mf)
 
 
@@ -180,8 +180,8 @@ class ConEx(Oracle[State]):
         s = (1 + theta) * ell - theta * state.ell_before  # 1
         y = np.maximum(y + s / tau, 0.0)  # 2
         after = problem.domain.project(x - point.lagrangian_gradient(y) / eta)  # 3
-        slopes = [dot(point.gradient(i), after - x) for i in range(1, y.size + 1)]
-        ahead = point.constraints + np.array(slopes)  # 4
+        slopes = point.gradients(range(1, y.size + 1)) @ (after - x)
+        ahead = point.constraints + to_numpy(slopes)  # 4
         weight = state.weight + gamma
         mean = state.mean + gamma / weight * (after - state.mean)
         return State(after, y, ahead, ell, mean, weight, state.t + 1, at)

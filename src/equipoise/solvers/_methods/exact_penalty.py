@@ -150,7 +150,7 @@ class ExactPenalty(Solver[State]):
     def _arrive(self, problem: Problem, point: Point, p: float, radius: float) -> State:
         """Take the measures at an accepted point, and steer."""
         x, f = point.x, point.values
-        J = np.stack([to_numpy(point.gradient(i)) for i in range(f.size)])
+        J = to_numpy(point.gradients(range(f.size)))
         model = LinearModel(f, J, linear_rows(problem.domain, to_numpy(x)))
         at = steer(model, p, self.xi, self.eps, self.raise_penalty)  # 5
         return State(x, f, J, at.p, radius, at.psi, at.theta, at.lam)

@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import Array, dot, norm
+from equipoise._array import Array, norm, to_numpy
 from equipoise.problem import Point, Problem
 from equipoise.solvers._oracle import Oracle
 from equipoise.solvers._solver import Claim, Guarantee
@@ -131,8 +131,8 @@ def _queues(point: Point, Q: np.ndarray, step: Array, M: float | None) -> np.nda
     """Return ``max(Q_i + th_i + <ze_i, step>, 0)``, without the gradients that cannot matter."""
     filled = Q + point.constraints
     reach = math.inf if M is None else M * norm(step)
-    for i in np.flatnonzero(filled + reach > 0):
-        filled[i] += dot(point.gradient(int(i) + 1), step)
+    open_ = np.flatnonzero(filled + reach > 0)
+    filled[open_] += to_numpy(point.gradients(1 + open_) @ step)
     return np.maximum(filled, 0.0)
 
 

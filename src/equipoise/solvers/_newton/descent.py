@@ -12,7 +12,7 @@ from equipoise.problem import Point, Problem
 from equipoise.problems.merit import AugmentedLagrangian, Merit
 from equipoise.solvers._newton.conjugate_gradients import Map, conjugate_gradients
 from equipoise.solvers._newton.pair import pair_at
-from equipoise.solvers._newton.preconditioner import Rows, hessian, raised, raised_inverse
+from equipoise.solvers._newton.preconditioner import hessian, raised, raised_inverse
 from equipoise.solvers._parts.try_at import attempt
 
 if TYPE_CHECKING:
@@ -71,8 +71,7 @@ def _newton(
         g = point.vjp(slopes)
         piece = problem.domain.tangent_map(x, -g)
     merit, b = AugmentedLagrangian(state.lam, state.b), state.b
-    rows: Rows = [point.gradient(1 + int(i)) for i in np.flatnonzero(slopes[1:] > 0)]
-    rows = np.array(rows) if len(rows) > 1 and isinstance(x, np.ndarray) else rows
+    rows = point.gradients(1 + np.flatnonzero(slopes[1:] > 0))
     product, bend = raised(hessian(problem, point, slopes), rows, b), problem.domain.bending(x, -g)
     near = None if solve is None else raised_inverse(solve, rows, b)
     target = piece(-g)

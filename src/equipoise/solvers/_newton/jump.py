@@ -119,10 +119,10 @@ def _newton(
     J, Z = np.zeros((0, x.size)), np.zeros((x.size, 0))
     if candidates.size:  # 2
         f, old = point.constraints[candidates], lam[candidates]
-        J, Z = np.empty((candidates.size, x.size)), np.empty((x.size, candidates.size), order="F")
-        for k, i in enumerate(candidates):
-            J[k] = point.gradient(1 + int(i))
-            Z[:, k] = solved(piece(J[k]), rough).d
+        J = point.gradients(1 + candidates)
+        Z = np.empty((x.size, candidates.size), order="F")
+        for k, row in enumerate(J):
+            Z[:, k] = solved(piece(row), rough).d
         mu[candidates] = new = dual(J @ Z, f + J @ (d + Z @ old))
         if not np.isfinite(new).all():
             return None, known.after(seen, max(products))

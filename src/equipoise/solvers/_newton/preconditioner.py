@@ -7,11 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from equipoise._array import Array, dot, norm, quiet
+from equipoise._array import Array, norm, quiet
 from equipoise.problem import Point, Problem
 from equipoise.solvers._newton.conjugate_gradients import Map, Seen
-
-Rows = list[Array] | np.ndarray  # (k, d) gradients; a matrix where they are in NumPy
 
 GOOD = 2  # products of CG that show an estimate of the Hessian to be good by itself
 FEW = 5  # products of CG beyond which it is made anew
@@ -31,18 +29,11 @@ def hessian(problem: Problem, point: Point, weights: np.ndarray) -> Map:
     return product
 
 
-def raised(product: Map, rows: Rows, b: float) -> Map:
-    """Return ``v -> product(v) + b sum_i rows_i <rows_i, v>``."""
-    if isinstance(rows, np.ndarray):
-        return lambda v: product(v) + b * (rows.T @ (rows @ v))
-
-    def sum_of(v: Array) -> Array:
-        total = product(v)
-        for row in rows:
-            total = total + (b * dot(row, v)) * row
-        return total
-
-    return sum_of
+def raised(product: Map, rows: Array, b: float) -> Map:
+    """Return ``v -> product(v) + b sum_i rows_i <rows_i, v>`` for the rows of a matrix (k, d)."""
+    if rows.shape[0] == 0:
+        return product
+    return lambda v: product(v) + b * (rows.T @ (rows @ v))
 
 
 @dataclass(frozen=True)
@@ -125,14 +116,13 @@ def _factored(estimate: np.ndarray) -> np.ndarray:
     return np.ones(len(estimate))  # not finite: nothing is known
 
 
-def raised_inverse(solve: Map, rows: Rows, b: float) -> Map:
+def raised_inverse(solve: Map, rows: np.ndarray, b: float) -> Map:
     """Return ``v -> (F + b sum_i rows_i rows_i')^-1 v`` from ``solve = F^-1`` (Woodbury)."""
     if len(rows) == 0:
         return solve
-    J = np.asarray(rows)
-    Z = solve(J.T)
+    Z = solve(rows.T)
     try:
-        small = np.linalg.inv(np.eye(len(J)) / b + J @ Z)
+        small = np.linalg.inv(np.eye(len(rows)) / b + rows @ Z)
     except LinAlgError:  # singular to working precision
         return solve
     return lambda v: solve(v) - Z @ (small @ (Z.T @ v))

@@ -46,7 +46,7 @@ class ProxLinearStep(ThetaStep):
         v = point.x - eta * point.lagrangian_gradient(np.where(pull, 0.0, lam))
         if not pull.any():
             return problem.domain.project(v)
-        rows = np.stack([to_numpy(point.gradient(1 + int(i))) for i in np.flatnonzero(pull)])
+        rows = to_numpy(point.gradients(1 + np.flatnonzero(pull)))
         dual = _Dual(problem, v, lam[pull, None] * rows, lam[pull] * size[pull], eta, point.x)
         return dual.primal(dual.solve())
 

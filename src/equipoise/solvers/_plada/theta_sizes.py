@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from equipoise._array import Array, dot, norm
+from equipoise._array import Array, dot, norm, to_numpy
 from equipoise.problem import Point, Problem
 from equipoise.solvers._plada.reduced import Reduced
 from equipoise.solvers._plada.theta_steps import ThetaStep
@@ -40,7 +40,7 @@ def first_size(problem: Problem, point: Point, rho: float, eta: float | None) ->
     length = 0.1 * min(problem.domain.diameter, max(1.0, norm(point.x)))
     ahead = problem.domain.project(point.x - (length / max(norm(g), 1e-300)) * g)
     L = _secant(problem.at(ahead).gradient(0) - g, ahead - point.x)
-    M = math.hypot(*(norm(point.gradient(i)) for i in range(1, m + 1)))
+    M = norm(to_numpy(point.gradients(range(1, m + 1))).ravel())
     eta = max(floor, 0.01 * _bound(L, M, rho))
     if facts.smooth and not facts.stochastic:
         return Spectral(eta, eta)
