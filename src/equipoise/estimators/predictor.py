@@ -18,7 +18,7 @@ from equipoise.estimators.inputs import FLOATS, without
 from equipoise.models.linear import linear_scores
 from equipoise.problem import Problem
 from equipoise.run import Result, solve
-from equipoise.solvers import SOLVERS, AugmentedNewton, Solver, choose
+from equipoise.solvers import SOLVERS, Solver, choose
 from equipoise.status import Status
 
 ROUGH = 1e-4  # the residual to reach where a problem is only a step on the way
@@ -51,10 +51,8 @@ class LinearPredictor:
         """Solve a problem; `near` is the result of a similar one, whose multipliers help."""
         tol = max(self.tol, reachable(problem.facts.rounding), ROUGH if rough else 0.0)
         solver = choose(problem, self._margin * tol) if self.solver == "auto" else self.solver
-        alike = near is not None and near.multipliers.size == problem.n_constraints
-        if near is not None and alike and near.success and isinstance(solver, AugmentedNewton):
-            learned = getattr(near.state, "learned", None)
-            solver = replace(solver, multipliers=near.multipliers, learned=learned)
+        if near is not None and isinstance(solver, Solver):
+            solver = solver.warm_started(near)
         seed = self.random_state or 0
         if not isinstance(seed, int | np.integer):
             seed = check_random_state(seed).randint(2**31)

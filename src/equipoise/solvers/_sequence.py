@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from equipoise import _check
 from equipoise._array import Array
 from equipoise.problem import Problem
-from equipoise.solvers._solver import Guarantee, Solver
+from equipoise.solvers._parts.warm_start import FinishedPart
+from equipoise.solvers._solver import Finished, Guarantee, Solver
 from equipoise.status import Status
 
 
@@ -69,6 +70,19 @@ class Then(Solver[State]):
         if not state.second and stuck:  # 2
             return State(True, self.second.init(problem, self.first.output(inner)[0]), 0)
         return State(state.second, inner, state.k + 1)
+
+    def warm_started(self, result: Finished) -> Self:
+        """Return this sequence, both methods warm-started; the last state belongs to one of them."""
+        last = result.state if isinstance(result.state, State) else None
+        states = [
+            last.inner if last is not None and last.second is second else None
+            for second in (False, True)
+        ]
+        first, second = (
+            solver.warm_started(FinishedPart(result.multipliers, state, result.success))
+            for solver, state in zip((self.first, self.second), states)
+        )
+        return replace(self, first=first, second=second)
 
     def output(self, state: State) -> tuple[Array, np.ndarray | None]:
         """Return the output of the method at work."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -55,6 +55,22 @@ CONVEX = Need("a convex problem", lambda problem, _: problem.facts.convex is Fal
 DETERMINISTIC = Need("exact values, not mini-batches", lambda problem, _: problem.facts.stochastic)
 
 
+class Finished(Protocol):
+    """What a warm start looks at: the result of `solve`, or whatever has these three."""
+
+    @property
+    def multipliers(self) -> np.ndarray:
+        """Of the constraints, of shape (m,)."""
+
+    @property
+    def state(self) -> Any:
+        """The last state of the method that ran."""
+
+    @property
+    def success(self) -> bool:
+        """Whether the run reached its goal; what a failed run has found is not used."""
+
+
 class UnsuitableSolverError(ValueError):
     """The problem lacks something the method needs."""
 
@@ -87,6 +103,14 @@ class Solver(ABC, Generic[State]):
     def verdict(self, state: State) -> Status | None:
         """Return a status once the method's own rule says to stop."""
         return None
+
+    def warm_started(self, result: Finished) -> Self:
+        """Return this method with what a successful run on a similar problem can give it to start from.
+
+        The point to start from is given to `init` as ever. On a problem with another number of
+        constraints the method then runs as if it had not been warm-started.
+        """
+        return self
 
 
 def preset(claim: Claim) -> Callable[[Make], Make]:

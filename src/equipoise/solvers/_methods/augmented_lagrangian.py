@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,7 +19,8 @@ from equipoise.solvers._oracle import Oracle
 from equipoise.solvers._parts.backtracking import Backtracking
 from equipoise.solvers._parts.estimates import first_penalty
 from equipoise.solvers._parts.stopping import Aim, GapAndViolation, Residual, gap_bound
-from equipoise.solvers._solver import SMOOTH, Claim, Guarantee, Need, Solver
+from equipoise.solvers._parts.warm_start import Start, first_multipliers, start_from
+from equipoise.solvers._solver import SMOOTH, Claim, Finished, Guarantee, Need, Solver
 from equipoise.solvers._staged import Staged, StagedState
 from equipoise.status import Status
 
@@ -102,7 +103,7 @@ class AugmentedLagrangian(Staged[Outer], Oracle[StagedState[Outer]]):
     steps: int = 5_000
     mu: float = 0.0
     accuracy: float | None = None
-    multipliers: tuple[float, ...] | None = None
+    multipliers: Start | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         owner = type(self).__name__
@@ -119,15 +120,15 @@ class AugmentedLagrangian(Staged[Outer], Oracle[StagedState[Outer]]):
 
     def tuned(self, *, mu: float, accuracy: float, multipliers: np.ndarray | None) -> Self:
         """Return this method set up for one subproblem."""
-        start = None if multipliers is None else tuple(float(lam) for lam in multipliers)
-        return replace(self, mu=mu, accuracy=accuracy, multipliers=start)
+        return replace(self, mu=mu, accuracy=accuracy, multipliers=multipliers)
+
+    def warm_started(self, result: Finished) -> Self:
+        """Return this method, with the multipliers of `result` to start from."""
+        return start_from(self, result)
 
     def begin(self, problem: Problem, x0: Array) -> Outer:
         """Return the outer state before the first loop."""
-        lam = np.zeros(problem.n_constraints)
-        if self.multipliers is not None:
-            lam = _check.vector(type(self).__name__, "multipliers", self.multipliers, lam.size)
-            lam = np.maximum(lam, 0.0)
+        lam = first_multipliers(type(self).__name__, problem, self.multipliers)
         point, inf = problem.at(x0), math.inf
         restoring = self.accuracy is None and point.violation > self.tol
         b = first_penalty(point) if self.penalty is None else self.penalty

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -14,7 +14,8 @@ from equipoise.solvers._newton.descent import descend
 from equipoise.solvers._newton.jump import jump
 from equipoise.solvers._newton.pair import Pair, pair_at
 from equipoise.solvers._newton.preconditioner import Learned
-from equipoise.solvers._solver import DETERMINISTIC, SMOOTH, Claim, Guarantee, Solver
+from equipoise.solvers._parts.warm_start import Guess, Start, known_multipliers, start_from
+from equipoise.solvers._solver import DETERMINISTIC, SMOOTH, Claim, Finished, Guarantee, Solver
 from equipoise.status import Status
 
 __all__ = ["AugmentedNewton"]
@@ -79,9 +80,8 @@ class AugmentedNewton(Solver[State]):
     growth : float
         Factor of the penalty.
     multipliers : array of shape (m,), optional
-        Where to start, e.g. those of nearly the same problem; 0 by default.
-    learned : Learned, optional
-        What is known of the Hessian, e.g. the last state's for nearly the same problem.
+        Where to start; 0 by default. `warm_started` takes them, and what is known of the Hessian,
+        from an earlier run.
     """
 
     name: ClassVar[str] = "augmented_newton"
@@ -98,8 +98,7 @@ class AugmentedNewton(Solver[State]):
     tol: float = 1e-9
     penalty: float | None = None
     growth: float = 5.0
-    multipliers: np.ndarray | None = field(default=None, compare=False)
-    learned: Learned | None = field(default=None, compare=False, repr=False)
+    multipliers: Start | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         _check.positive("AugmentedNewton", "tol", self.tol)
@@ -110,15 +109,14 @@ class AugmentedNewton(Solver[State]):
 
     def init(self, problem: Problem, x0: Array) -> State:
         """Return the state before the first step."""
-        lam = np.zeros(problem.n_constraints)
-        if self.multipliers is not None:
-            lam = _check.vector("AugmentedNewton", "multipliers", self.multipliers, lam.size)
+        given = known_multipliers("AugmentedNewton", problem, self.multipliers)
+        cold = given is None
+        lam = np.zeros(problem.n_constraints) if given is None else given
         pair = pair_at(problem, problem.at(x0), lam)
         g = norm(problem.domain.tangent(x0, -pair.gradient))
-        known = self.multipliers is not None
-        b = self.penalty or (30.0 if known else _first_penalty(problem, problem.at(x0), g))
-        accuracy = 0.1 * max(g, 1e-3)
-        return State(pair, lam, b, accuracy, enough=not known, learned=self.learned)
+        b = self.penalty or (_first_penalty(problem, problem.at(x0), g) if cold else 30.0)
+        known = None if cold else _remembered(self.multipliers, problem.dim)
+        return State(pair, lam, b, 0.1 * max(g, 1e-3), enough=cold, learned=known)
 
     def step(self, problem: Problem, state: State, t: int, rng: np.random.Generator) -> State:
         """Return the state after step `t`."""
@@ -142,6 +140,11 @@ class AugmentedNewton(Solver[State]):
         solve = None if known is None else known.solve
         return descend(problem, state, solve, self.growth, self.tol)  # 2-5
 
+    def warm_started(self, result: Finished) -> Self:
+        """Return this method, with the multipliers and the preconditioner of `result` to start from."""
+        known = result.state.learned if isinstance(result.state, State) else None
+        return start_from(self, result, memory=known)
+
     def output(self, state: State) -> tuple[Array, np.ndarray]:
         """Return the iterate and its multipliers."""
         return state.pair.x, state.pair.lam
@@ -151,6 +154,12 @@ class AugmentedNewton(Solver[State]):
         if state.pair.residual <= self.tol:
             return Status.CONVERGED
         return Status.STALLED if state.stalled >= 8 or state.stuck >= 6 else None
+
+
+def _remembered(start: Start | None, dim: int) -> Learned | None:
+    """Return what an earlier run has learned of the Hessian, if it had as many variables."""
+    known = start.memory if isinstance(start, Guess) else None
+    return known if known is not None and len(known.factor) == dim else None
 
 
 def _landed(state: State, pair: Pair) -> State:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
 
 import numpy as np
@@ -12,7 +12,8 @@ from equipoise import _check
 from equipoise._array import Array, norm, to_numpy
 from equipoise.problem import Point, Problem
 from equipoise.solvers._oracle import Oracle
-from equipoise.solvers._solver import CONVEX, Claim, Guarantee, Need
+from equipoise.solvers._parts.warm_start import Start, first_multipliers, start_from
+from equipoise.solvers._solver import CONVEX, Claim, Finished, Guarantee, Need
 from equipoise.status import Status
 
 __all__ = ["ConEx"]
@@ -113,7 +114,7 @@ class ConEx(Oracle[State]):
         regularisation, and both are ``2 mu``.
     warm : bool
         Whether `tuned` starts from the multipliers of the subproblem before.
-    multipliers : tuple of float, optional
+    multipliers : array of shape (m,), optional
         Where y starts; 0 by default.
 
     Notes
@@ -143,7 +144,7 @@ class ConEx(Oracle[State]):
     smoothness: float | None = None
     constraint_smoothness: float | None = None
     warm: bool = True
-    multipliers: tuple[float, ...] | None = None
+    multipliers: Start | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         owner = "ConEx"
@@ -158,14 +159,15 @@ class ConEx(Oracle[State]):
 
     def tuned(self, *, mu: float, accuracy: float, multipliers: np.ndarray | None) -> Self:
         """Return this method set up for one subproblem."""
-        start = tuple(multipliers) if self.warm and multipliers is not None else None
-        return replace(self, mu=mu, multipliers=start)
+        return replace(self, mu=mu, multipliers=multipliers if self.warm else None)
+
+    def warm_started(self, result: Finished) -> Self:
+        """Return this method, with the multipliers of `result` to start from."""
+        return start_from(self, result)
 
     def init(self, problem: Problem, x0: Array) -> State:
         """Return the state before the first step."""
-        y = np.zeros(problem.n_constraints)
-        if self.multipliers is not None:
-            y = np.maximum(_check.vector("ConEx", "multipliers", self.multipliers, y.size), 0.0)
+        y = first_multipliers("ConEx", problem, self.multipliers)
         point = problem.at(x0)
         constants = self.smoothness, self.constraint_smoothness, self.lipschitz
         schedule = Schedule.of(problem, point, self.mu, self.multiplier_bound, constants)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -18,7 +18,16 @@ from equipoise.solvers._parts.backtracking import Backtracking
 from equipoise.solvers._parts.best_pair import BestPair
 from equipoise.solvers._parts.dual_and_centre import CentreStep, DualStep
 from equipoise.solvers._parts.estimates import Constants, constants
-from equipoise.solvers._solver import CONVEX_CONSTRAINTS, SMOOTH, Claim, Guarantee, Need, Solver
+from equipoise.solvers._parts.warm_start import Start, first_multipliers, start_from
+from equipoise.solvers._solver import (
+    CONVEX_CONSTRAINTS,
+    SMOOTH,
+    Claim,
+    Finished,
+    Guarantee,
+    Need,
+    Solver,
+)
 from equipoise.solvers._staged import Staged
 
 __all__ = ["IMELa", "imela_theory"]
@@ -79,6 +88,8 @@ class IMELa(Staged[Outer]):
         inner step size adapts.
     steps : int
         The most inner steps in an outer one.
+    multipliers : array of shape (m,), optional
+        Where to start; 0 by default.
 
     References
     ----------
@@ -101,6 +112,7 @@ class IMELa(Staged[Outer]):
     inner_tol: float = 1.0
     smoothness: float | None = None
     steps: int = 10_000
+    multipliers: Start | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         owner = type(self).__name__
@@ -112,10 +124,15 @@ class IMELa(Staged[Outer]):
         _check.positive(owner, "inner_tol", self.inner_tol)
         _check.count(owner, "steps", self.steps, least=1)
 
+    def warm_started(self, result: Finished) -> Self:
+        """Return this method, with the multipliers of `result` to start from."""
+        return start_from(self, result)
+
     def begin(self, problem: Problem, x0: Array) -> Outer:
         """Return the outer state before the first stage."""
         known = constants(type(self).__name__, problem, x0, self.smoothness, self.prox)
-        lam, dual = np.zeros(problem.n_constraints), DualStep(self.dual_step or 0.0)
+        lam = first_multipliers(type(self).__name__, problem, self.multipliers)
+        dual = DualStep(self.dual_step or 0.0)
         centre = CentreStep(self.centre_step or 0.5)
         return self._ahead(
             problem.at(x0), Outer(x0, x0, lam, lam, BestPair(x0, lam), known, dual, centre, None, 0)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -17,7 +17,8 @@ from equipoise.solvers._methods.feasibility import FeasibilityPhase
 from equipoise.solvers._methods.strong_switching import StrongSwitching
 from equipoise.solvers._oracle import Oracle
 from equipoise.solvers._parts.steps import InverseSqrt, StepRule, check_rule
-from equipoise.solvers._solver import Claim, Guarantee, Need, Solver
+from equipoise.solvers._parts.warm_start import Start, known_multipliers, start_from
+from equipoise.solvers._solver import Claim, Finished, Guarantee, Need, Solver
 from equipoise.solvers._staged import Staged
 from equipoise.status import Status
 
@@ -79,6 +80,8 @@ class IQRC(Staged[Outer]):
         The near-stationarity at which line 3 stops; by default it never does.
     feasibility : FeasibilityPhase
         For line 0, with a budget; when that ends first, so does the run.
+    multipliers : array of shape (m,), optional
+        Handed to the oracle for the first subproblem.
 
     References
     ----------
@@ -96,6 +99,7 @@ class IQRC(Staged[Outer]):
     eps_hat: StepRule = InverseSqrt(0.15)
     eps: float | None = None
     feasibility: FeasibilityPhase = FeasibilityPhase(steps=10_000)
+    multipliers: Start | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         owner = "IQRC"
@@ -113,11 +117,16 @@ class IQRC(Staged[Outer]):
             rule = "must be a FeasibilityPhase with `steps`"
             _check.fail(owner, "feasibility", rule, self.feasibility)
 
+    def warm_started(self, result: Finished) -> Self:
+        """Return this method, with the multipliers of `result` for the first subproblem."""
+        return start_from(self, result)
+
     def begin(self, problem: Problem, x0: Array) -> Outer:
         """Return the outer state before the first stage."""
         rho_hat, rho = moduli(problem, self.rho_hat, self.rho)
         feasible = True if problem.at(x0).excess <= self.eps_hat(0) ** 2 else None
-        return Outer(x0, x0, None, x0, 0, math.inf, feasible, rho_hat, rho)
+        lam = known_multipliers("IQRC", problem, self.multipliers)
+        return Outer(x0, x0, lam, x0, 0, math.inf, feasible, rho_hat, rho)
 
     def subproblem(self, problem: Problem, outer: Outer) -> Problem:
         """Return the proximal subproblem at x_t; the problem itself while looking for a start."""

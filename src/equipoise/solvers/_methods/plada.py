@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from equipoise import _check
 from equipoise._array import Array, norm
 from equipoise.problem import Point, Problem
+from equipoise.solvers._parts.warm_start import Start, first_multipliers, start_from
 from equipoise.solvers._plada.reduced import (
     Reduced,
     StepSizeWarning,
@@ -19,7 +20,7 @@ from equipoise.solvers._plada.reduced import (
 from equipoise.solvers._plada.theta_prox_linear import ProxLinearStep
 from equipoise.solvers._plada.theta_sizes import Size, first_size
 from equipoise.solvers._plada.theta_steps import ExactProxStep, SubgradientStep, ThetaStep
-from equipoise.solvers._solver import Claim, Guarantee, Solver
+from equipoise.solvers._solver import Claim, Finished, Guarantee, Solver
 from equipoise.status import Status
 
 __all__ = [
@@ -92,6 +93,8 @@ class PLADA(Solver[State]):
         `SubgradientStep`, `ProxLinearStep` or `ExactProxStep`.
     stop : float
         Stop where the last step moved less than this, and |lam - mu| is smaller too.
+    multipliers : array of shape (m,), optional
+        Where mu starts; 0 by default.
     """
 
     name: ClassVar[str] = "plada"
@@ -112,6 +115,7 @@ class PLADA(Solver[State]):
     u_max: float | None = None
     theta_step: ThetaStep = SubgradientStep()
     stop: float = 1e-12
+    multipliers: Start | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         owner = "PLADA"
@@ -143,6 +147,10 @@ class PLADA(Solver[State]):
         """The penalty ``alpha / (1 + alpha beta)``."""
         return self.alpha / (1 + self.alpha * self.beta)
 
+    def warm_started(self, result: Finished) -> Self:
+        """Return this method, with the multipliers of `result` to start from."""
+        return start_from(self, result)
+
     def init(self, problem: Problem, x0: Array) -> State:
         """Return the state before the first step."""
         self.theta_step.check(problem)
@@ -151,7 +159,8 @@ class PLADA(Solver[State]):
         G, zero = point.constraints, np.zeros(problem.n_constraints)
         size = first_size(problem, point, self.rho, self.eta)
         u_max = slack_bound(problem, G) if self.u_max is None else zero + self.u_max
-        start = zero, zero, self.rho * G, size, u_max
+        mu = first_multipliers("PLADA", problem, self.multipliers)
+        start = zero, mu, mu + self.rho * G, size, u_max
         return State(x0, *start, np.inf, np.inf, drawn=x0, best=x0, score=_score(point))
 
     def step(self, problem: Problem, state: State, t: int, rng: np.random.Generator) -> State:

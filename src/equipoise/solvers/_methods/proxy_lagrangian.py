@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from equipoise._array import Array, to_numpy
 from equipoise.problem import Problem
 from equipoise.problems.proxy import true_values
 from equipoise.solvers._parts.steps import InverseSqrt, StepRule, check_rule
+from equipoise.solvers._parts.warm_start import Start, first_multipliers, start_from
 from equipoise.solvers._proxy.candidates import shrink
 from equipoise.solvers._proxy.players import (
     AdditiveSwapRegret,
@@ -20,7 +21,7 @@ from equipoise.solvers._proxy.players import (
     Player,
     SwapRegret,
 )
-from equipoise.solvers._solver import Claim, Guarantee, Solver
+from equipoise.solvers._solver import Claim, Finished, Guarantee, Solver
 
 __all__ = [
     "ProxyLagrangian",
@@ -84,6 +85,8 @@ class ProxyLagrangian(Solver[State]):
         `SwapRegret` (the paper's), `AdditiveSwapRegret` or `ExternalRegret`.
     slack : float
         Violation that a candidate may have without losing rank.
+    multipliers : array of shape (m,), optional
+        The weights start at (1, multipliers), scaled to the simplex; by default all is on the objective.
     """
 
     name: ClassVar[str] = "proxy_lagrangian"
@@ -99,6 +102,7 @@ class ProxyLagrangian(Solver[State]):
     weight_step: StepRule = InverseSqrt(20.0)
     player: Player = SwapRegret()
     slack: float = 1e-3
+    multipliers: Start | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         owner = "ProxyLagrangian"
@@ -114,7 +118,8 @@ class ProxyLagrangian(Solver[State]):
         m = problem.n_constraints
         nowhere = np.full(m + 1, math.inf)
         empty = np.empty((0, problem.dim)), np.empty((0, m + 1))
-        return State(x0, self.player.start(m), Candidates(x0, nowhere, None, *empty, 1))
+        lam = first_multipliers("ProxyLagrangian", problem, self.multipliers)
+        return State(x0, self.player.start(lam), Candidates(x0, nowhere, None, *empty, 1))
 
     def step(self, problem: Problem, state: State, t: int, rng: np.random.Generator) -> State:
         """Return the state after step `t`."""
@@ -135,6 +140,10 @@ class ProxyLagrangian(Solver[State]):
                 kept = replace(kept, best=state.x, values=values, multipliers=ratio)
             kept = _snapped(kept, state.x, values) if snapshot else kept
         return State(x, play, kept)
+
+    def warm_started(self, result: Finished) -> Self:
+        """Return this method, with the multipliers of `result` to start from."""
+        return start_from(self, result)
 
     def output(self, state: State) -> tuple[Array, np.ndarray | None]:
         """Return the best candidate."""

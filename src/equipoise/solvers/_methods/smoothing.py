@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -11,12 +11,15 @@ from equipoise import _check
 from equipoise._array import Array
 from equipoise.problem import Problem
 from equipoise.solvers._methods.augmented_newton import AugmentedNewton
-from equipoise.solvers._solver import DETERMINISTIC, Claim, Guarantee, Need, Solver
+from equipoise.solvers._parts.warm_start import Start, known_multipliers, start_from
+from equipoise.solvers._solver import DETERMINISTIC, Claim, Finished, Guarantee, Need, Solver
 from equipoise.status import Status
 
 __all__ = ["Smoothing"]
 
 SMOOTHABLE = Need("kinks that it can round", lambda problem, _: problem.smoothed(1.0) is None)
+FIRST_WIDTH = 1.0
+WARM_WIDTH = 0.04
 FACTOR = 5.0  # from one width to the next
 ACCURACY = 1e-2  # of a solution, relative to the width
 LEAST = 1e-8  # accuracy that rounding errors leave
@@ -60,6 +63,9 @@ class Smoothing(Solver[State]):
         The last one; by default a hundredth of `tol`, but not less than 1e-9 (1e-2 in single precision),
         where rounding errors of the slopes, which grow with ``1 / w``, are still small.
 
+    multipliers : array of shape (m,), optional
+        Where Newton's method starts at the first width; 0 by default.
+
     References
     ----------
     Chen 2012, Smoothing methods for nonsmooth, nonconvex minimization; Nesterov 2005.
@@ -77,6 +83,7 @@ class Smoothing(Solver[State]):
 
     tol: float = 1e-9
     width: float | None = None
+    multipliers: Start | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         _check.positive("Smoothing", "tol", self.tol)
@@ -88,8 +95,11 @@ class Smoothing(Solver[State]):
         least = self.width
         if least is None:
             least = max(1e-2 * self.tol, 1e-9, 1e5 * problem.facts.rounding)
-        w = least if problem.facts.smooth else max(1.0, least)
-        inner = self._newton(w).init(_rounded(problem, w), x0)
+        given = known_multipliers("Smoothing", problem, self.multipliers)
+        first = FIRST_WIDTH if given is None else WARM_WIDTH
+        w = least if problem.facts.smooth else max(first, least)
+        newton = replace(self._newton(w), multipliers=given)
+        inner = newton.init(_rounded(problem, w), x0)
         return State(inner, w, least, 0, None, np.inf)
 
     def step(self, problem: Problem, state: State, t: int, rng: np.random.Generator) -> State:
@@ -111,6 +121,10 @@ class Smoothing(Solver[State]):
         newton = replace(self._newton(smaller), multipliers=lam)
         inner = newton.init(_rounded(problem, smaller), start)
         return State(inner, smaller, state.least, 0, x, w)
+
+    def warm_started(self, result: Finished) -> Self:
+        """Return this method, with the multipliers of `result` to start from."""
+        return start_from(self, result)
 
     def output(self, state: State) -> tuple[Array, np.ndarray]:
         """Return the iterate and its multipliers."""

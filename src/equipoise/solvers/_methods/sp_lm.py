@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -15,7 +15,16 @@ from equipoise.problem import Problem
 from equipoise.solvers._parts.best_pair import BestPair
 from equipoise.solvers._parts.dual_and_centre import CentreStep, DualStep
 from equipoise.solvers._parts.estimates import Constants, constants
-from equipoise.solvers._solver import CONVEX_CONSTRAINTS, SMOOTH, Claim, Guarantee, Need, Solver
+from equipoise.solvers._parts.warm_start import Start, first_multipliers, start_from
+from equipoise.solvers._solver import (
+    CONVEX_CONSTRAINTS,
+    SMOOTH,
+    Claim,
+    Finished,
+    Guarantee,
+    Need,
+    Solver,
+)
 
 __all__ = ["SPLM"]
 
@@ -70,6 +79,8 @@ class SPLM(Solver[State]):
         of the objective and the worst constraint.
     cap : float
         The largest multiplier. The theory has a finite one; P004 does not say which.
+    multipliers : array of shape (m,), optional
+        Where to start; 0 by default.
 
     References
     ----------
@@ -92,6 +103,7 @@ class SPLM(Solver[State]):
     prox: float | None = None
     smoothness: float | None = None
     cap: float = math.inf
+    multipliers: Start | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         owner = type(self).__name__
@@ -103,10 +115,15 @@ class SPLM(Solver[State]):
         if not self.cap > 0:
             _check.fail(owner, "cap", "must be positive", self.cap)
 
+    def warm_started(self, result: Finished) -> Self:
+        """Return this method, with the multipliers of `result` to start from."""
+        return start_from(self, result)
+
     def init(self, problem: Problem, x0: Array) -> State:
         """Return the state before the first step."""
         known = constants(type(self).__name__, problem, x0, self.smoothness, self.prox)
-        lam, dual = np.zeros(problem.n_constraints), DualStep(self.dual_step or 0.0)
+        lam = first_multipliers(type(self).__name__, problem, self.multipliers)
+        dual = DualStep(self.dual_step or 0.0)
         centre = CentreStep(self.centre_step or 0.2)
         return State(x0, x0, lam, BestPair(x0, lam), known, dual, centre)
 

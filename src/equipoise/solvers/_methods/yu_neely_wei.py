@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
 
 import numpy as np
@@ -12,7 +12,8 @@ from equipoise import _check
 from equipoise._array import Array, norm, to_numpy
 from equipoise.problem import Point, Problem
 from equipoise.solvers._oracle import Oracle
-from equipoise.solvers._solver import Claim, Guarantee
+from equipoise.solvers._parts.warm_start import Start, first_multipliers, start_from
+from equipoise.solvers._solver import Claim, Finished, Guarantee
 from equipoise.status import Status
 
 __all__ = ["YuNeelyWei", "high_probability_bounds"]
@@ -55,6 +56,8 @@ class YuNeelyWei(Oracle[State]):
         alpha, by default K.
     returns : {"last", "mean"}
         The point to return.
+    multipliers : array of shape (m,), optional
+        The queues start at V times these; 0 by default.
 
     Notes
     -----
@@ -81,6 +84,7 @@ class YuNeelyWei(Oracle[State]):
     objective_weight: float | None = None
     damping: float | None = None
     returns: str = "last"
+    multipliers: Start | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         owner = "YuNeelyWei"
@@ -102,9 +106,14 @@ class YuNeelyWei(Oracle[State]):
         """Return this method set up for one subproblem: it returns the mean, and starts at Q = 0."""
         return replace(self, returns="mean")
 
+    def warm_started(self, result: Finished) -> Self:
+        """Return this method, with the multipliers of `result` to start from."""
+        return start_from(self, result)
+
     def init(self, problem: Problem, x0: Array) -> State:
         """Return the state before the first step."""
-        return State(z=x0, Q=np.zeros(problem.n_constraints), mean=x0, k=0)
+        lam = first_multipliers("YuNeelyWei", problem, self.multipliers)
+        return State(z=x0, Q=self._V * lam, mean=x0, k=0)
 
     def step(self, problem: Problem, state: State, t: int, rng: np.random.Generator) -> State:
         """Return the state after step `t`."""

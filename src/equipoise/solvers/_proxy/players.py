@@ -19,8 +19,8 @@ class Player(ABC):
     """Learns the weights of objective and constraints; a play is what it remembers."""
 
     @abstractmethod
-    def start(self, m: int) -> np.ndarray:
-        """Return the first play: as much weight on the objective as allowed."""
+    def start(self, lam: np.ndarray) -> np.ndarray:
+        """Return the first play: weights (1, lam) for multipliers `lam` (m,), as far as allowed."""
 
     @abstractmethod
     def weights(self, play: np.ndarray) -> np.ndarray:
@@ -44,9 +44,9 @@ class SwapRegret(Player):
     def __post_init__(self) -> None:
         _check_floor("SwapRegret", self.floor)
 
-    def start(self, m: int) -> np.ndarray:
+    def start(self, lam: np.ndarray) -> np.ndarray:
         """Return the first matrix."""
-        return np.repeat(_first(m, self.floor)[:, None], m + 1, axis=1)
+        return np.repeat(_first(lam, self.floor)[:, None], lam.size + 1, axis=1)
 
     def weights(self, play: np.ndarray) -> np.ndarray:
         """Return the stationary distribution."""
@@ -61,9 +61,9 @@ class SwapRegret(Player):
 class AdditiveSwapRegret(Player):
     """The same matrix with additive steps: ``M <- M + tau (0, g) lam'``, columns projected."""
 
-    def start(self, m: int) -> np.ndarray:
-        """Return the first matrix: all weight on the objective."""
-        return np.repeat(_first(m, 0.0)[:, None], m + 1, axis=1)
+    def start(self, lam: np.ndarray) -> np.ndarray:
+        """Return the first matrix."""
+        return np.repeat(_first(lam, 0.0)[:, None], lam.size + 1, axis=1)
 
     def weights(self, play: np.ndarray) -> np.ndarray:
         """Return the stationary distribution."""
@@ -84,9 +84,9 @@ class ExternalRegret(Player):
     def __post_init__(self) -> None:
         _check_floor("ExternalRegret", self.floor)
 
-    def start(self, m: int) -> np.ndarray:
+    def start(self, lam: np.ndarray) -> np.ndarray:
         """Return the first distribution."""
-        return _first(m, self.floor)
+        return _first(lam, self.floor)
 
     def weights(self, play: np.ndarray) -> np.ndarray:
         """Return the distribution."""
@@ -132,9 +132,12 @@ def stationary(matrix: np.ndarray) -> np.ndarray:
     return lam / lam.sum()
 
 
-def _first(m: int, floor: float) -> np.ndarray:
-    low = floor / (m + 1)
-    return np.append(1 - m * low, np.full(m, low))
+def _first(lam: np.ndarray, floor: float) -> np.ndarray:
+    """Return the weights (1, lam) on the simplex, those below the floor raised to it."""
+    low = floor / (lam.size + 1)
+    weights = np.maximum(lam / (1 + lam.sum()), low)
+    weights /= max(1.0, weights.sum() / (1 - low))
+    return np.append(1 - weights.sum(), weights)
 
 
 def _check_floor(owner: str, floor: float) -> None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Self
+
 from equipoise import _check
-from equipoise.solvers._solver import Guarantee, Need, Solver, State
+from equipoise.solvers._parts.warm_start import FinishedPart
+from equipoise.solvers._solver import Finished, Guarantee, Need, Solver, State
 from equipoise.status import Status
 
 
@@ -25,6 +29,12 @@ class Wrapper(Solver[State]):
     def verdict(self, state: State) -> Status | None:
         """Stop where the solver does."""
         return self.solver.verdict(state.inner)  # type: ignore[attr-defined]
+
+    def warm_started(self, result: Finished) -> Self:
+        """Return this wrapper around the solver inside, warm-started."""
+        inner = getattr(result.state, "inner", None)
+        part = FinishedPart(result.multipliers, inner, result.success)
+        return replace(self, solver=self.solver.warm_started(part))  # type: ignore[type-var]
 
     def _check_solver(self) -> None:
         if not isinstance(self.solver, Solver):
