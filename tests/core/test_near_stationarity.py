@@ -29,7 +29,7 @@ def slsqp(problem, x, rho_hat):
     return answer.x
 
 
-def test_subproblem_of_t2_3():
+def test_subproblem_with_a_known_solution():
     near = near_stationarity(REFERENCES["active"]().problem, np.array([1.0, 0.05]), 4.0)
     np.testing.assert_allclose(near.witness, [0.998304, 0.059932], atol=1e-6)
     assert near.multipliers[0] == pytest.approx(0.49577, abs=1e-5)

@@ -16,12 +16,13 @@ from equipoise.solvers import (
     SOLVERS,
     Constant,
     FeasibilityPhase,
+    Guarantee,
     InverseSqrt,
     Solver,
     SwitchingSubgradient,
     UnsuitableSolverError,
 )
-from equipoise.solvers._solver import SMOOTH, Guarantee
+from equipoise.solvers._solver import SMOOTH
 
 
 def convex():

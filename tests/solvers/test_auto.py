@@ -13,9 +13,9 @@ from equipoise.solvers import (
     IQRC,
     AugmentedNewton,
     LevelSet,
+    Sequence,
     Smoothing,
     SwitchingSubgradient,
-    Then,
     choose,
 )
 from equipoise.terms import CallableTerms, Channel, Hinge, Logistic, RateTerms, StackedTerms
@@ -58,7 +58,7 @@ def test_the_choice_follows_the_facts(facts, kind):
 )
 def test_the_choice_of_two_methods(facts, kinds):
     chosen = choose(bowl(facts))
-    assert isinstance(chosen, Then)
+    assert isinstance(chosen, Sequence)
     assert (type(chosen.first), type(chosen.second)) == kinds
 
 

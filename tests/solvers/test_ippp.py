@@ -1,4 +1,4 @@
-"""iPPP: ALGORITHMS 7.3, T7.5."""
+"""iPPP."""
 
 import math
 
@@ -12,11 +12,14 @@ from equipoise.problems.proximal import ProximalProblem
 from equipoise.run.solve import solve
 from equipoise.sets.box import Box
 from equipoise.sets.l1_ball import L1Ball
-from equipoise.solvers._methods.apg import AcceleratedProjectedGradient
-from equipoise.solvers._methods.ippp import IPPP
-from equipoise.solvers._parts.backtracking import Backtracking
-from equipoise.solvers._parts.steps import Inverse, SquareRoot
-from equipoise.solvers._solver import UnsuitableSolverError
+from equipoise.solvers import (
+    IPPP,
+    AcceleratedProjectedGradient,
+    Backtracking,
+    Inverse,
+    SquareRoot,
+    UnsuitableSolverError,
+)
 from equipoise.status import Status
 
 
@@ -42,7 +45,7 @@ def starts(problem, count):
 # -- acceptance ---------------------------------------------------------------------------------
 
 
-def test_T7_5_penalty_bias():
+def test_penalty_bias():
     """b = 5, 300 steps: |x - x*| < 5e-3, lam within 2e-3 of 0.5, g about 6e-3."""
     reference = REFERENCES["bilinear"]()
     last = stages(reference.problem, IPPP.paper(5.0), reference.start, 300)[-1]

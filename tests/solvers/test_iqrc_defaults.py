@@ -5,11 +5,7 @@ import pytest
 
 from equipoise import Status, near_stationarity, sets, solve
 from equipoise.problems import REFERENCES, QuadraticProblem
-from equipoise.solvers import FeasibilityPhase
-from equipoise.solvers._methods.augmented_lagrangian import AugmentedLagrangian
-from equipoise.solvers._methods.ipp_ssg import ipp_ssg
-from equipoise.solvers._methods.iqrc import IQRC
-from equipoise.solvers._methods.level_set import LevelSet
+from equipoise.solvers import IQRC, AugmentedLagrangian, FeasibilityPhase, LevelSet, ipp_ssg
 
 
 def random_starts(problem, count, seed=3):

@@ -17,19 +17,22 @@ from equipoise.problems import (
     ProximalProblem,
     QuadraticProblem,
 )
-from equipoise.solvers import UnsuitableSolverError
-from equipoise.solvers._methods.level_set import LevelSet
-from equipoise.solvers._minmax.linearised_maximum import Linearised
-from equipoise.solvers._minmax.minmax import Bracket, MinMax, lowest
-from equipoise.solvers._minmax.prox_linear import MinMaxProxLinear
-from equipoise.solvers._minmax.proximal_bundle import ProximalBundle
-from equipoise.solvers._minmax.subgradient import MinMaxSubgradient
+from equipoise.solvers import (
+    LevelSet,
+    MinMax,
+    MinMaxProxLinear,
+    MinMaxSubgradient,
+    ProximalBundle,
+    UnsuitableSolverError,
+)
+from equipoise.solvers._minmax.linearised_maximum import LinearisedMaximum
+from equipoise.solvers._minmax.minmax import Bracket, lowest
 
 INNER = [MinMaxProxLinear, ProximalBundle, MinMaxSubgradient]
 
 
 def parabola():
-    """T6.7: min x^2 s.t. 1 - x <= 0."""
+    """min x^2 s.t. 1 - x <= 0."""
     return QuadraticProblem(
         [[[2.0]], [[0.0]]], [[0.0], [-1.0]], [0.0, 1.0], sets.Box(-5.0, 5.0, dim=1)
     )
@@ -320,8 +323,8 @@ def test_bad_parameters_of_the_inner_methods():
         MinMaxProxLinear(budget=0)
     with pytest.raises(ValueError, match="MinMaxSubgradient: `accuracy` must be positive"):
         MinMaxSubgradient(accuracy=0.0)
-    with pytest.raises(ValueError, match="ProximalBundle: `least` must be positive"):
-        ProximalBundle(least=0.0)
+    with pytest.raises(ValueError, match="ProximalBundle: `smallest` must be positive"):
+        ProximalBundle(smallest=0.0)
     with pytest.raises(TypeError, match="must be a MeritProblem of a Maximum"):
         MinMaxProxLinear().init(parabola(), np.zeros(1))
 
@@ -439,7 +442,7 @@ def test_the_linearised_problem_equals_cvxpy(seed):
     ]
     v = domain.project(rng.normal(size=d))
     p, J = rng.normal(size=n), rng.normal(size=(n, d))
-    model = Linearised(domain, v, p, lambda i: J[i], np.eye(n)[0])
+    model = LinearisedMaximum(domain, v, p, lambda i: J[i], np.eye(n)[0])
     y, value = model.solve(L)
     while model.add(int((p + J @ (y - v)).argmax())):
         y, value = model.solve(L)

@@ -1,4 +1,4 @@
-"""PLADA: ALGORITHMS section 5.1, tests T5.1 to T5.6, and its theta-steps."""
+"""PLADA and its theta-steps."""
 
 import pickle
 import warnings
@@ -14,12 +14,15 @@ from equipoise.problem import Facts, Point, Problem
 from equipoise.problems import REFERENCES, FunctionProblem, QuadraticProblem
 from equipoise.problems.absolute import AbsoluteProblem
 from equipoise.run.solve import solve
-from equipoise.solvers._methods.plada import PLADA
-from equipoise.solvers._plada.reduced import StepSizeWarning
-from equipoise.solvers._plada.theta_prox_linear import ProxLinearStep
-from equipoise.solvers._plada.theta_sizes import Given, Measured, Spectral, first_size
-from equipoise.solvers._plada.theta_steps import ExactProxStep, SubgradientStep
-from equipoise.solvers._solver import UnsuitableSolverError
+from equipoise.solvers import (
+    PLADA,
+    ExactProxStep,
+    ProxLinearStep,
+    StepSizeWarning,
+    SubgradientStep,
+    UnsuitableSolverError,
+)
+from equipoise.solvers._plada.step_lengths import Given, Measured, Spectral, first_length
 from equipoise.status import Status
 
 
@@ -109,7 +112,7 @@ def test_naive_twin(seed, kappa):
 
 @pytest.mark.parametrize("tau", [0.06, None])
 def test_identities_of_every_step(tau):
-    """T5.1; lam in state k + 1 belongs to the iterate of state k."""
+    """lam in state k + 1 belongs to the iterate of state k."""
     problem, x0 = quadratic(2)
     solver = PLADA(u_max=0.5, tau=tau)
     states = path(problem, solver, x0, 300)
@@ -126,7 +129,7 @@ def test_identities_of_every_step(tau):
 
 
 def test_descent_lemma():
-    """T5.2 with the corrected constants [FIX 14]; the remainder is needed."""
+    """With the constants of the proof corrected; the remainder is needed."""
     problem = scalar(2.0)
     states = path(problem, EXACT, [-3.0], 3000)
     C1, C2 = (1 / EXACT.eta - 1 - 3 * RHO) / 2, (1 / EXACT.tau - 3 * RHO) / 2
@@ -176,7 +179,7 @@ def test_running_average_of_the_squared_residual():
     ("target", "x", "u", "lam", "lowest"), [(2.0, 1, 0, 1, -1.28), (0.5, 0.5, 0.5, 0, -0.63)]
 )
 def test_limits_and_negative_multipliers(target, x, u, lam, lowest):
-    """T5.3: lam dips below 0 on the way, the limit is a KKT point."""
+    """lam dips below 0 on the way, the limit is a KKT point."""
     states = path(scalar(target), EXACT, [-3.0], 5000)
     last = states[-1]
     assert last.x == pytest.approx([x], abs=1e-6)
@@ -210,7 +213,7 @@ def test_output_clips_but_the_state_does_not():
 
 
 def test_reduced_lagrangian():
-    """T5.4: minimising (6) over z gives the reduced function, and lam maximises it."""
+    """Minimising the paper's equation 6 over z gives the reduced function, and lam maximises it."""
     rng = np.random.default_rng(0)
     for _ in range(20):
         alpha, beta, m = 1 + 10 * rng.random(), rng.random(), 3
@@ -233,7 +236,7 @@ def test_reduced_lagrangian():
 
 @pytest.mark.parametrize("theta_step", [SubgradientStep(), ProxLinearStep()], ids=["a", "b"])
 def test_copies_of_a_constraint_stay_equal(theta_step):
-    """T5.5, bitwise."""
+    """Bit for bit."""
     base, x0 = quadratic(3, m=1)
     copies = QuadraticProblem(
         base.P[[0, 1, 1, 1]], base.q[[0, 1, 1, 1]], base.c[[0, 1, 1, 1]], base.domain
@@ -300,7 +303,7 @@ def subproblem(problem, point, lam, eta):
 @pytest.mark.parametrize("m", [1, 3])
 @pytest.mark.parametrize("where", ["inside", "at the boundary"])
 def test_prox_linear_against_perturbations(m, where):
-    """T5.6, also for several constraints and an active domain."""
+    """Also for several constraints and an active domain."""
     rng = np.random.default_rng(m)
     kinks = 0
     for trial in range(25):
@@ -325,7 +328,7 @@ def test_prox_linear_against_perturbations(m, where):
 
 
 def test_prox_linear_closed_form():
-    """T5.6: s = clip(r / (eta lam |gc|^2), -1, 1) for one constraint."""
+    """s = clip(r / (eta lam |gc|^2), -1, 1) for one constraint."""
     base, x = quadratic(5, m=1, domain=sets.WholeSpace())
     problem = AbsoluteProblem(base, 0.1)
     point, inner = problem.at(x), base.at(x)
@@ -517,13 +520,13 @@ def test_given_step_size_is_kept():
 
 def test_stochastic_problem_uses_its_facts():
     problem = FiniteSum()
-    size = first_size(problem, problem.at(np.zeros(2)), RHO, None)
+    size = first_length(problem, problem.at(np.zeros(2)), RHO, None)
     bound = 0.9 / (problem.facts.smoothness + 3 * RHO * problem.facts.lipschitz**2)
     assert size == Given(pytest.approx(bound))
 
 
 def test_paper_presets():
-    """Table 2 of P002; its tau for linear models violates tau < 1 / (3 rho) [FIX 15]."""
+    """Table 2 of the paper; its tau for linear models violates tau < 1 / (3 rho)."""
     linear, network = PLADA.paper_linear(), PLADA.paper_network()
     assert (linear.eta, linear.tau, linear.rho) == (0.001, 0.1, pytest.approx(5.0))
     assert (network.eta, network.tau, network.rho) == (0.1, 0.01, pytest.approx(10 / 6))

@@ -9,16 +9,16 @@ import pytest
 from equipoise import Facts, FunctionProblem, Point, Problem, Status, sets, solve
 from equipoise.problems import REFERENCES, QuadraticProblem
 from equipoise.problems.proxy import ProxyProblem
-from equipoise.solvers._methods.proxy_lagrangian import ProxyLagrangian
-from equipoise.solvers._parts.steps import Constant, InverseSqrt
-from equipoise.solvers._proxy.candidates import best_candidate
-from equipoise.solvers._proxy.players import (
+from equipoise.solvers import (
     AdditiveSwapRegret,
+    Constant,
     ExternalRegret,
+    InverseSqrt,
+    ProxyLagrangian,
     SwapRegret,
-    normalised,
-    stationary,
 )
+from equipoise.solvers._proxy.candidates import best_candidate
+from equipoise.solvers._proxy.players import normalised, stationary
 
 PLAYERS = [SwapRegret(), AdditiveSwapRegret(), ExternalRegret()]
 

@@ -17,11 +17,11 @@ from equipoise.solvers import (
     BestCertified,
     ConEx,
     Restarted,
+    Sequence,
     Solver,
     SwitchingSubgradient,
-    Then,
 )
-from equipoise.solvers._newton.preconditioner import Learned
+from equipoise.solvers._newton.preconditioner import Preconditioner
 from equipoise.solvers._parts.warm_start import Guess
 
 USES = [name for name in SOLVERS if type(SOLVERS[name]()).warm_started is not Solver.warm_started]
@@ -115,9 +115,9 @@ def test_newton_takes_the_preconditioner_along_where_it_fits():
     problem, x0 = REFERENCES["convex"]().problem, np.array([0.0, 0.5])
     solver = AugmentedNewton()
     for size, taken in ((2, True), (5, False)):
-        state = replace(solver.init(problem, x0), learned=Learned.of(np.ones(size)))
+        state = replace(solver.init(problem, x0), preconditioner=Preconditioner.of(np.ones(size)))
         warm = solver.warm_started(Ended(np.ones(1), state)).init(problem, x0)
-        assert (warm.learned is not None) is taken
+        assert (warm.preconditioner is not None) is taken
         np.testing.assert_array_equal(warm.lam, [1.0])
 
 
@@ -132,11 +132,11 @@ def test_wrappers_hand_it_on(wrap):
 
 
 def test_a_sequence_hands_it_to_both():
-    sequence = Then(AugmentedNewton(), IQRC(oracle=ConEx(), rho_hat=1.0))
+    sequence = Sequence(AugmentedNewton(), IQRC(oracle=ConEx(), rho_hat=1.0))
     problem, x0 = REFERENCES["convex"]().problem, np.array([0.0, 0.5])
     result = solve(problem, sequence, x0, tol=1e-6)
     warm = sequence.warm_started(result)
     assert isinstance(warm.first.multipliers, Guess)
     assert isinstance(warm.second.multipliers, Guess)
-    plain = Then(SwitchingSubgradient(), SwitchingSubgradient())
+    plain = Sequence(SwitchingSubgradient(), SwitchingSubgradient())
     assert plain.warm_started(result) == plain

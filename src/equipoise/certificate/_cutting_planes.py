@@ -1,9 +1,9 @@
 """Strongly convex problems with kinks: a cutting-plane model and its exact error bound.
 
-Every function of the proximal subproblem is ``F_i = h_i + mu/2 |y - x|^2`` with
-``h_i = f_i + rho/2 |y - x|^2`` convex, so each evaluation gives a plane below ``h_i``. The model
-problem is solved in its dual, over the weights of the planes; any weights give a lower bound, and
-so an error bound.
+Every function of the proximal subproblem is ``F_i = h_i + mu/2 |y - x|^2``, where
+``h_i = f_i + rho/2 |y - x|^2`` is convex. So each evaluation gives a plane below ``h_i``. The model
+made of these planes is solved in its dual, over the weights of the planes. Any weights give a lower
+bound on the minimum, and with it a bound on the error.
 """
 
 from __future__ import annotations
@@ -17,8 +17,22 @@ from scipy.optimize import minimize
 from equipoise._array import norm, to_numpy
 from equipoise.problems.proximal import ProximalProblem
 
-ROUNDS = 250
-PLANES = 60  # unused planes are dropped beyond this many
+# Rounds at the most; chosen so that an examination ends within seconds on small problems.
+MAX_ROUNDS = 250
+
+# Where there are more planes, those without weight are dropped, but for the `NEWEST_KEPT`;
+# chosen.
+MAX_PLANES = 60
+
+NEWEST_KEPT = 10
+
+# Rounds in a row that lower the error bound by less than a thousandth, after which it gives up;
+# chosen.
+PATIENCE = 40
+
+# Multipliers beyond this mean that the subproblem has no feasible point: in theory they are
+# infinite then.
+MAX_MULTIPLIER_SUM = 1e10
 
 
 def minimise_with_kinks(
@@ -26,16 +40,16 @@ def minimise_with_kinks(
     rho: float,
     tol: float,
     *,
-    rounds: int = ROUNDS,
+    rounds: int = MAX_ROUNDS,
     goal: Callable[[np.ndarray], float] | None = None,
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """Return the minimiser, its multipliers and a bound on the minimiser's error.
 
-    Each of at most `rounds` rounds costs two forward and two backward passes. With a `goal`, a
-    distance for given multipliers, it ends as soon as the minimiser is known to be nearer to the
-    centre than that, or farther.
+    Each of at most `rounds` rounds costs two forward and two backward passes. A `goal` maps
+    multipliers to a distance from the centre: then it is enough to know on which side of that
+    distance the minimiser lies.
     """
-    model = _Model(problem, rho)
+    model = _PlaneModel(problem, rho)
     y = problem.domain.project(problem.center)
     best = (y, np.zeros(problem.n_constraints), math.inf)
     stalled = 0
@@ -46,14 +60,14 @@ def minimise_with_kinks(
         stalled = 0 if error < 0.999 * best[2] else stalled + 1
         if error < best[2]:
             best = (y, multipliers, error)
-        if best[2] <= tol or stalled > 40 or multipliers.sum() > 1e10:
+        if best[2] <= tol or stalled > PATIENCE or multipliers.sum() > MAX_MULTIPLIER_SUM:
             break
         if goal is not None and abs(norm(best[0] - problem.center) - goal(best[1])) >= best[2]:
             break
     return best
 
 
-class _Model:
+class _PlaneModel:
     """Planes ``offset_j + <slope_j, y - center>`` below the functions ``h_i``."""
 
     def __init__(self, problem: ProximalProblem, rho: float) -> None:
@@ -76,14 +90,15 @@ class _Model:
             self.offsets = np.append(self.offsets, height)
             self.slopes = np.vstack((self.slopes, slope))
             self.weights = np.append(self.weights, 1.0 if self.owner.size == 1 else 0.0)
-        if self.owner.size > PLANES:
-            keep = (self.weights > 1e-13) | (np.arange(self.owner.size) >= self.owner.size - 10)
+        if self.owner.size > MAX_PLANES:
+            newest = np.arange(self.owner.size) >= self.owner.size - NEWEST_KEPT
+            keep = (self.weights > 1e-13) | newest  # 1e-13: a weight that is 0 but for rounding
             self.owner, self.offsets = self.owner[keep], self.offsets[keep]
             self.slopes, self.weights = self.slopes[keep], self.weights[keep]
             self.weights[self.owner == 0] /= self.weights[self.owner == 0].sum()
 
     def solve(self) -> tuple[np.ndarray, np.ndarray, float]:
-        """Maximise the dual over the weights: the objective's sum to 1, all are >= 0."""
+        """Maximise the dual over weights >= 0, of which those of the objective's planes sum to 1."""
         objective = (self.owner == 0).astype(float)
         answer = minimize(
             lambda w: self._dual(w)[:2],
@@ -108,7 +123,7 @@ class _Model:
         return y, multipliers, -value
 
     def _dual(self, weights: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        """The negative dual value, its gradient, and the model's minimiser."""
+        """Return the negative dual value, its gradient, and the model's minimiser."""
         modulus = self.mu * (1 + weights[self.owner > 0].sum())
         slope = weights @ self.slopes
         y = self.problem.domain.project(self.center - slope / modulus)
@@ -119,9 +134,9 @@ class _Model:
         return -float(value), -gradient, y
 
     def error(self, y: np.ndarray, multipliers: np.ndarray, lower: float) -> float:
-        """Bound the distance of the model's minimiser `y` from the exact one.
+        """Bound the distance d of the model's minimiser `y` from the exact one.
 
-        With v the violation at y: either ``d^2 <= 2 v / mu``, or
+        Strong convexity gives, with v the violation at y: either ``d^2 <= 2 v / mu``, or
         ``d^2 <= 2 (F_0(y) - lower) / (mu (2 + |lam|_1))``.
         """
         point = self.problem.at(y)

@@ -13,11 +13,9 @@ from equipoise.certificate._multipliers import fit_multipliers
 from equipoise.certificate._residuals import Residuals
 from equipoise.problem import Point, Problem
 
+# Only constraints with ``f_i(x) >= -ACTIVE_WITHIN`` may get a fitted multiplier. Chosen, and
+# generous: complementarity makes the multiplier of a constraint that is not active costly anyway.
 ACTIVE_WITHIN = 0.1
-"""Only constraints with ``f_i(x) >= -ACTIVE_WITHIN`` may get a fitted multiplier.
-
-Chosen, and generous: complementarity makes the multiplier of a constraint that is not active costly anyway.
-"""
 
 
 @dataclass(frozen=True)
@@ -181,6 +179,6 @@ def _finite_values(problem: Problem, point: Point) -> None:
 
 
 def _outside(problem: Problem, x: np.ndarray) -> float:
-    """The distance from the domain, rounding errors of the projection left out."""
+    """Return the distance from the domain, 0 where it is a rounding error of the projection."""
     distance = problem.domain.distance(x)
     return distance if distance > 1e-12 * max(1.0, norm(x)) else 0.0

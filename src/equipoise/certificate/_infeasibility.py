@@ -1,4 +1,4 @@
-"""Is a point that violates a constraint at least stationary for the violation?"""
+"""Infeasibility: whether a point that violates a constraint is stationary for the violation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,15 @@ from equipoise.problem import Point, Problem
 from equipoise.problems.merit import Maximum, MeritProblem
 from equipoise.problems.proximal import ProximalProblem
 
-MOST = 64  # constraints looked at, the largest first
+# Only so many constraints are looked at, the largest first: one gradient each. Chosen.
+MAX_CONSTRAINTS = 64
+
+# A point counts as stationary where moving anywhere lowers the violation by at most this share,
+# to first order; chosen.
+ALLOWED_FALL = 0.1
+
+# On an unbounded domain a move of this many times ``max(1, |x|)`` counts as the longest; chosen.
+REACH_OF_UNBOUNDED = 100.0
 
 
 @dataclass(frozen=True)
@@ -45,28 +53,28 @@ class Infeasibility:
 
         Some constraint then stays violated; for convex constraints that is a proof (Farkas).
         """
-        return self.violation > 0 and self.stationarity * self.reach <= 0.1
+        return self.violation > 0 and self.stationarity * self.reach <= ALLOWED_FALL
 
 
 def diagnose(problem: Problem, point: Point) -> Infeasibility:
     """Look for a combination of constraints that no direction lowers, at an evaluated point."""
     x, values = to_numpy(point.x), point.constraints
     diameter = problem.domain.diameter
-    reach = diameter if math.isfinite(diameter) else 100 * max(1.0, norm(x))
+    reach = diameter if math.isfinite(diameter) else REACH_OF_UNBOUNDED * max(1.0, norm(x))
     violation = point.violation
     if violation == 0.0:
         return Infeasibility(0.0, math.inf, {}, reach)
-    # a combination with satisfied constraints proves something only where all are convex
+    # A combination with satisfied constraints proves something only where all are convex.
     floor = -violation if problem.facts.convex_constraints else 0.0
     largest = np.flatnonzero(values > floor)
-    largest = largest[np.argsort(-values[largest], kind="stable")][:MOST]
+    largest = largest[np.argsort(-values[largest], kind="stable")][:MAX_CONSTRAINTS]
     f = values[largest] / violation
     rows = to_numpy(point.gradients(1 + largest)) / violation
     if not np.isfinite(rows).all():
         return Infeasibility(violation, math.inf, {}, reach)
     alpha, best = _least(problem, x, rows, f)
-    if problem.facts.smooth is not True and best * reach > 0.1:
-        best = min(best, _near(problem, x) / violation)
+    if problem.facts.smooth is not True and best * reach > ALLOWED_FALL:
+        best = min(best, _envelope_slope(problem, x) / violation)
     total = alpha.sum()
     blocking = {
         problem.names[int(i)]: float(share / total)
@@ -79,9 +87,13 @@ def diagnose(problem: Problem, point: Point) -> Infeasibility:
 def _least(
     problem: Problem, x: np.ndarray, rows: np.ndarray, f: np.ndarray
 ) -> tuple[np.ndarray, float]:
-    """Minimise ``|tangent(-alpha'rows)|`` over ``alpha >= 0, alpha'f = 1``: linear on pieces."""
+    """Minimise ``|tangent(-alpha'rows)|`` over ``alpha >= 0, alpha'f = 1``.
+
+    The tangent projection is linear on pieces: each round solves a least-squares problem on one
+    piece, in which the row ``scale f`` makes the equation hold nearly; it is then met by scaling.
+    """
     alpha = np.zeros(f.size)
-    alpha[0] = 1.0 / f[0]  # the most violated one
+    alpha[0] = 1.0 / f[0]  # all on the most violated constraint
     best = norm(problem.domain.tangent(x, -alpha @ rows))
     scale = 1e4 * max(1.0, float(np.abs(rows).max()))
     for _ in range(20):
@@ -98,8 +110,8 @@ def _least(
     return alpha, best
 
 
-def _near(problem: Problem, x: np.ndarray) -> float:
-    """The gradient of g's Moreau envelope at `x`: unlike a subgradient it vanishes near a kink."""
+def _envelope_slope(problem: Problem, x: np.ndarray) -> float:
+    """Bound the gradient of g's Moreau envelope at `x`: unlike a subgradient, it vanishes at a kink."""
     rho = 0.0 if problem.facts.convex_constraints else problem.facts.weak_convexity
     if rho is None:
         return math.inf

@@ -11,10 +11,20 @@ from equipoise._array import norm, to_numpy
 from equipoise.certificate._examiner import ACTIVE_WITHIN, Certificate, examine
 from equipoise.problem import Kinks, Point, Problem
 
-WIDTHS = 1.0, 1e-1, 1e-2, 1e-3, 1e-4  # x tol: scores this close to a kink are moved onto it
-MOST = 500  # multipliers fitted
-RIDGES = 1e-8, 1e-6  # of columns of length 1, which may depend on each other
-ROUNDS = 30  # a jump counts with the multipliers of its functions: both are fitted in turn
+# Scores closer to a kink than one of these times `tol` are moved onto it; tried in turn. Chosen.
+WIDTHS = 1.0, 1e-1, 1e-2, 1e-3, 1e-4
+
+# Multipliers fitted at the most, those of the largest constraints; the fit takes their number
+# cubed. Chosen.
+MAX_MULTIPLIERS = 500
+
+# Added to the diagonal of the normal equations, whose columns have length 1 and may depend on
+# each other.
+RIDGES = 1e-8, 1e-6
+
+# How often bounds on the shares and the multipliers they depend on are fitted in turn, at the
+# most; chosen.
+ROUNDS = 30
 
 
 @dataclass(frozen=True)
@@ -55,7 +65,7 @@ class NearKKT:
 
 
 def near_kinks(problem: Problem, x: np.ndarray, tol: float) -> NearKKT | None:
-    """Return evidence that a point within `tol` of `x` has a KKT residual of at most `tol`, if found."""
+    """Return a point within `tol` of `x` with a KKT residual of at most `tol`, if one is found."""
     for width in WIDTHS:
         kinks = problem.kinks(x, width * tol)
         if kinks is None or norm(kinks.x - x) > tol:
@@ -69,11 +79,13 @@ def near_kinks(problem: Problem, x: np.ndarray, tol: float) -> NearKKT | None:
 def _certified(problem: Problem, kinks: Kinks) -> Certificate:
     """Certify the point on the kinks with the best multipliers and shares.
 
-    They minimise ``|T(grad f_0 + sum_i lam_i grad f_i + sum_j mu_j jump_j)|^2 + sum_i (lam_i f_i)^2`` over
-    ``lam >= 0`` and ``0 <= mu_j <= sum_i (1, lam)_i mass_ji``, gradients without shares of the jumps.
+    With the gradients taken without any share of the jumps, they minimise
+    ``|T(grad f_0 + sum_i lam_i grad f_i + sum_j mu_j jump_j)|^2 + sum_i (lam_i f_i)^2`` over
+    ``lam >= 0`` and ``0 <= mu_j <= sum_i (1, lam)_i mass_ji``, where T projects on the tangent cone. The
+    upper bounds depend on lam: so bounds and fit alternate until the bounds no longer change.
     """
     point = problem.at(kinks.x)
-    nearest = np.argsort(-point.constraints, kind="stable")[: min(2 * problem.dim, MOST)]
+    nearest = np.argsort(-point.constraints, kind="stable")[: min(2 * problem.dim, MAX_MULTIPLIERS)]
     active = 1 + nearest[point.constraints[nearest] >= -ACTIVE_WITHIN]
     none = _with_shares(point, kinks, np.zeros(kinks.used.size))
     slope = to_numpy(none.gradient(0))
@@ -84,19 +96,19 @@ def _certified(problem: Problem, kinks: Kinks) -> Certificate:
     weights[0], downhill = 1.0, -slope
     last = None
     for _ in range(ROUNDS):
-        most = kinks.masses @ weights
-        if last is not None and np.allclose(most, last, rtol=1e-12, atol=0.0):
+        bounds = kinks.masses @ weights
+        if last is not None and np.allclose(bounds, last, rtol=1e-12, atol=0.0):
             break
-        last = most
+        last = bounds
         piece = problem.domain.tangent_map(kinks.x, downhill)
         matrix = np.hstack((piece(columns), prices)).T
         target = np.concatenate((-piece(slope), np.zeros(active.size)))
-        high = np.concatenate((np.full(active.size, np.inf), np.maximum(most, 1e-300)))
+        high = np.concatenate((np.full(active.size, np.inf), np.maximum(bounds, 1e-300)))
         fit = _bounded(matrix, target, high)
         weights[active] = fit[: active.size]
         downhill = -slope - fit @ columns
-    most = np.maximum(kinks.masses @ weights, 1e-300)
-    shares = np.clip(fit[active.size :] / most, 0.0, 1.0)
+    bounds = np.maximum(kinks.masses @ weights, 1e-300)
+    shares = np.clip(fit[active.size :] / bounds, 0.0, 1.0)
     return examine(problem, _with_shares(point, kinks, shares), weights[1:])
 
 
@@ -109,7 +121,7 @@ def _bounded(matrix: np.ndarray, target: np.ndarray, high: np.ndarray) -> np.nda
     no_rows, sense = np.zeros((0, k)), np.zeros(k, dtype=np.int32)
     for ridge in RIDGES:
         w, H = low, A.T @ A + ridge * np.eye(k)
-        for _ in range(3):  # again, for what the ridge has changed
+        for _ in range(3):  # proximal-point steps: the error that the ridge makes shrinks each time
             f = -(A.T @ target + ridge * w)
             w, _, flag, _ = solve(H, f, no_rows, top, low, sense, primal_tol=1e-12)
             w = np.clip(w, 0.0, top)
@@ -117,7 +129,7 @@ def _bounded(matrix: np.ndarray, target: np.ndarray, high: np.ndarray) -> np.nda
             break
     free = (w > 0.0) & (w < top)
     step = np.zeros(k)
-    if free.any():  # once more, without the rounding errors of a product of matrices
+    if free.any():  # least squares on A itself: forming A'A has lost half the digits
         step[free] = lstsq(A[:, free], target - A @ w, 1e-12, lapack_driver="gelsy")[0]
     better = np.clip(w + step, 0.0, top)
     if np.linalg.norm(A @ better - target) < np.linalg.norm(A @ w - target):

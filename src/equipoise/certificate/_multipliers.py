@@ -1,8 +1,8 @@
 """Multipliers for a point that comes with none.
 
 They minimise ``dist^2(-grad f_0 - J'lam, N_X(x)) + sum_i (lam_i f_i)^2`` over ``lam >= 0``: the best
-compromise of stationarity and complementarity. The distance is a convex function whose gradient is
-linear on pieces; on each piece the problem is a non-negative least-squares problem.
+compromise of stationarity and complementarity. The squared distance is a convex function whose gradient
+is linear on pieces; on each piece the problem is a non-negative least-squares problem.
 """
 
 from __future__ import annotations
@@ -13,9 +13,17 @@ from scipy.optimize import nnls
 from equipoise._array import all_finite, to_numpy
 from equipoise.problem import Point, Problem
 
-ALL_AT_ONCE = 32  # up to so many nearly active constraints, all their gradients are formed
-BATCH = 16  # beyond it, gradients are formed in growing batches, where they can lower the residual
-GAIN = 0.1  # a batch must lower the loss by this share for another one to be tried
+# Up to so many nearly active constraints, all their gradients are formed at once; chosen.
+ALL_AT_ONCE = 32
+
+# Of more constraints, gradients are formed in batches that grow from this size; chosen.
+BATCH = 16
+
+# A batch must lower the loss by this share for another one to be tried; chosen.
+LEAST_GAIN = 0.1
+
+# Pieces at the most; one or two are the rule. Chosen.
+MAX_PIECES = 50
 
 
 def fit_multipliers(
@@ -23,9 +31,10 @@ def fit_multipliers(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the best multipliers of the constraints with ``f_i(x) >= -active_within``, and ``-grad L``.
 
-    Where these are many, batches are added until none is left that helps, or more of them would not
-    change the verdict: the violation is then larger than what they can lower, or they gain little
-    (far from a KKT point; at one, few multipliers suffice). Any multipliers give a valid certificate.
+    Where these are many, their gradients are formed in batches. It ends where no constraint is left
+    that helps, where the violation is larger than what further batches could lower, or where the last
+    batch has gained little: at a KKT point few multipliers suffice, and far from one no multipliers
+    change the verdict. Any multipliers give a valid certificate.
     """
     multipliers = np.zeros(problem.n_constraints)
     candidates = 1 + np.flatnonzero(point.constraints >= -active_within)
@@ -40,7 +49,11 @@ def fit_multipliers(
     fit.add(chosen)
     lam = fit.solve()
     loss, gain, size = fit.loss(lam), 1.0, BATCH
-    while chosen.size < candidates.size and gain >= GAIN and lam.size * loss > point.violation**2:
+    while (
+        chosen.size < candidates.size
+        and gain >= LEAST_GAIN
+        and lam.size * loss > point.violation**2
+    ):
         others = np.setdiff1d(candidates, chosen)
         prices = fit.prices(lam, others)
         best = np.argsort(-prices, kind="stable")[:size]
@@ -81,11 +94,11 @@ class _Fit:
         return rows
 
     def downhill(self, lam: np.ndarray) -> np.ndarray:
-        """The negative gradient of the Lagrangian, from the gradients already formed."""
+        """Return the negative gradient of the Lagrangian, from the gradients already formed."""
         return self.target - lam @ self.rows
 
     def residual(self, lam: np.ndarray) -> np.ndarray:
-        """The part of ``-grad L`` outside the normal cone."""
+        """Return the part of ``-grad L`` outside the normal cone."""
         return self.problem.domain.tangent(self.x, self.downhill(lam))
 
     def loss(self, lam: np.ndarray) -> float:
@@ -93,10 +106,10 @@ class _Fit:
         return float(residual @ residual + (lam * self.values) @ (lam * self.values))
 
     def solve(self) -> np.ndarray:
-        """Solve piece by piece; the loss is convex, so a piece that gains nothing ends it."""
+        """Solve piece by piece. The loss is convex, so a piece that gains nothing ends the search."""
         lam = np.zeros(self.values.size)
         loss = self.loss(lam)
-        for _ in range(50):
+        for _ in range(MAX_PIECES):
             ahead = self._solve_piece(lam)
             for shrink in 0.5 ** np.arange(12):
                 trial = lam + shrink * (ahead - lam)
@@ -120,17 +133,17 @@ class _Fit:
         if not used.any():
             return answer
         target = np.concatenate((piece(self.target), np.zeros(lam.size)))
-        Q, R = np.linalg.qr(matrix[:, used] / lengths[used])  # tall: NNLS then sees k x k
+        Q, R = np.linalg.qr(matrix[:, used] / lengths[used])  # the matrix is tall, R is square
         try:
             answer[used] = nnls(R, Q.T @ target)[0] / lengths[used]
-        except RuntimeError:  # NNLS cycles on an extremely degenerate piece
+        except RuntimeError:  # `nnls` cycles where columns depend on each other
             return lam
         return answer
 
     def prices(self, lam: np.ndarray, indices: np.ndarray) -> np.ndarray:
-        """How fast each constraint's multiplier would lower the loss, from ONE forward pass.
+        """Return how fast each constraint's multiplier would lower the loss, from one forward pass.
 
-        The price is ``grad f_i . r`` along the residual ``r``, by a forward difference.
+        That is ``grad f_i . r`` for the residual ``r``, taken by a forward difference along r.
         """
         residual = self.residual(lam)
         length = float(np.linalg.norm(residual))

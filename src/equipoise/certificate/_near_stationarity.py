@@ -2,7 +2,7 @@
 
 The witness is ``argmin_y { f_0(y) + rho_hat/2 |y-x|^2 : f_i(y) + rho_hat/2 |y-x|^2 <= 0, y in X }``.
 A point at distance 0 from its witness is stationary; a point at distance eps is within eps of one
-whose KKT residuals are of order eps (P000, Section 2).
+whose KKT residuals are of order eps (Ma, Lin & Yang 2019, Section 2).
 """
 
 from __future__ import annotations
@@ -14,13 +14,18 @@ import numpy as np
 
 from equipoise import _check
 from equipoise._array import Array, all_finite, dot, norm, to_numpy
-from equipoise.certificate._cutting_planes import ROUNDS, minimise_with_kinks
+from equipoise.certificate._cutting_planes import MAX_ROUNDS, minimise_with_kinks
 from equipoise.certificate._smooth import minimise_smooth
 from equipoise.problem import Problem
 from equipoise.problems.proximal import ProximalProblem
 
-MOST_DIM = 10_000  # beyond, the cutting planes take more time and memory than a run's end deserves
-POLYAK_STEPS = 30  # of twice the length, towards a feasible point of the subproblem
+# With more variables, `near_within` does not try: 60 planes of that length take more time and
+# memory than the end of a run deserves. Chosen.
+MAX_DIM = 10_000
+
+# Steps towards a feasible point of the subproblem, each twice as long as Polyak's, so that they
+# end inside; chosen.
+POLYAK_STEPS = 30
 
 
 @dataclass(frozen=True)
@@ -41,8 +46,8 @@ class NearStationarity:
     rho_hat : float
         The prox parameter.
     solvable : bool
-        Whether a feasible point of the subproblem is known, so that there is an exact solution;
-        False where `x` is too far from feasible.
+        Whether a feasible point of the subproblem is known, so that it has an exact solution.
+        It has none where `x` is too far from feasible.
     """
 
     witness: np.ndarray
@@ -130,15 +135,16 @@ def near_within(
 ) -> NearStationarity | None:
     """Return evidence that the residual of near-stationarity at `x` is at most `tol`, if there is any.
 
-    With ``rho_hat = max(1, 2 rho)``. None where rho is unknown, where `x` has more than `MOST_DIM`
-    coordinates, or where `rounds` rounds of cutting planes do not prove it.
+    The prox parameter is ``max(1, 2 rho)``. The answer is None where the weak convexity rho is unknown,
+    where `x` has more than `MAX_DIM` coordinates, or where `rounds` rounds of cutting planes prove
+    nothing.
     """
     rho = 0.0 if problem.facts.convex else problem.facts.weak_convexity
-    if rho is None or problem.dim > MOST_DIM:
+    if rho is None or problem.dim > MAX_DIM:
         return None
     rho_hat = max(1.0, 2 * rho)
     subproblem = ProximalProblem(problem, x, rho_hat)
-    rounds = min(rounds, ROUNDS)
+    rounds = min(rounds, MAX_ROUNDS)
     goal = lambda lam: tol / _weight(rho_hat, lam)  # noqa: E731
     found = minimise_with_kinks(subproblem, rho, 1e-3 * tol, rounds=rounds, goal=goal)
     near = _measured(subproblem, *found)
@@ -158,7 +164,7 @@ def _measured(
 
 
 def _is_solvable(subproblem: ProximalProblem, witness: np.ndarray) -> bool:
-    """Whether the subproblem has a feasible point: the centre, or a few Polyak steps from the witness."""
+    """Whether the centre is feasible for the subproblem, or a point a few Polyak steps from the witness."""
     y = subproblem.center
     if subproblem.domain.contains(y) and subproblem.at(y).violation == 0.0:
         return True

@@ -1,7 +1,7 @@
 """Strongly convex problems with smooth functions, solved to high accuracy.
 
-An augmented Lagrangian whose subproblems are solved by accelerated projected gradients; the examiner
-has its own so that it depends on no solver it judges.
+The method is an augmented Lagrangian whose subproblems are solved by accelerated projected gradients.
+The examiner has its own, so that it depends on none of the solvers it judges.
 """
 
 from __future__ import annotations
@@ -16,7 +16,27 @@ from equipoise.problem import Problem
 from equipoise.problems.proximal import ProximalProblem
 from equipoise.sets.set import Set
 
-STEEPEST = 1e30  # a function that bends more is not smooth, or not finite
+# Updates of the multipliers at the most; each lowers the tolerance tenfold, so few are needed.
+# Chosen.
+MAX_LOOPS = 40
+
+# The penalty grows until the violation falls to a quarter from loop to loop (Bertsekas 1982);
+# chosen.
+FIRST_PENALTY, PENALTY_GROWTH, MAX_PENALTY = 10.0, 3.0, 1e8
+
+# Accelerated steps at the most for one subproblem; chosen.
+MAX_STEPS = 20_000
+
+# Loops without progress in the violation (there is no feasible point), or steps that move
+# nothing; chosen.
+PATIENCE = 5
+
+# A function that bends more is not smooth, or not finite.
+MAX_CURVATURE = 1e30
+
+# The estimate of the curvature is lowered by this factor at every step, and doubled where it
+# proves too low.
+SMOOTHER = 0.95
 
 Smooth = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
@@ -30,11 +50,11 @@ def minimise_smooth(
     """
     y = problem.domain.project(problem.center)
     lam = np.zeros(problem.n_constraints)
-    penalty = 10.0
+    penalty = FIRST_PENALTY
     best = (y, lam, math.inf)
     last_violation, stuck = math.inf, 0
     accuracy = 1e-2
-    for _ in range(40):
+    for _ in range(MAX_LOOPS):
 
         def lagrangian(z: np.ndarray) -> tuple[float, np.ndarray]:
             point = problem.at(z)
@@ -49,10 +69,10 @@ def minimise_smooth(
         if error < best[2]:
             best = (y, lam, error)
         stuck = stuck + 1 if point.violation > max(0.9 * last_violation, 1e-6) else 0
-        if best[2] <= tol or stuck > 5:  # stuck: there is no feasible point
+        if best[2] <= tol or stuck > PATIENCE:
             break
         if point.violation > 0.25 * last_violation and point.violation > 1e-15:
-            penalty = min(3 * penalty, 1e8)
+            penalty = min(PENALTY_GROWTH * penalty, MAX_PENALTY)
         last_violation = point.violation
         accuracy = max(0.1 * accuracy, 1e-13)
     return best
@@ -61,8 +81,8 @@ def minimise_smooth(
 def _error(problem: Problem, y: np.ndarray, lam: np.ndarray, mu: float) -> float:
     r"""Bound the distance of `y` from the minimiser, from its KKT residuals.
 
-    Strong convexity of the Lagrangian at `lam` and at the exact multipliers gives, with d the
-    distance, s the stationarity, v the violation: either ``d^2 <= 2 v / mu``, or
+    Let d be the distance, s the stationarity and v the violation. The Lagrangian is strongly convex
+    at `lam` and at the exact multipliers, so either ``d^2 <= 2 v / mu``, or
     ``mu (2 + |lam|_1) / 2 d^2 <= s d - lam'F(y)``.
     """
     point = problem.at(y)
@@ -74,15 +94,16 @@ def _error(problem: Problem, y: np.ndarray, lam: np.ndarray, mu: float) -> float
 
 
 def accelerated(function: Smooth, domain: Set, y: np.ndarray, tol: float) -> np.ndarray:
-    """Minimise a smooth convex function on a set: FISTA, backtracking, restarts by gradient.
+    """Minimise a smooth convex function on a set by FISTA with backtracking and restarts.
 
-    Stops where the gradient mapping is at most `tol`, or where rounding ends progress.
+    It stops where the gradient mapping is at most `tol`, or where rounding ends progress. The momentum
+    starts again where it points uphill (O'Donoghue & Candes 2015).
     """
     x, z, momentum = y, y, 1.0
     lipschitz = 1.0
     value, gradient = function(z)
     idle = 0
-    for _ in range(20_000):
+    for _ in range(MAX_STEPS):
         while True:
             new = domain.project(z - gradient / lipschitz)
             step = new - z
@@ -91,13 +112,13 @@ def accelerated(function: Smooth, domain: Set, y: np.ndarray, tol: float) -> np.
             if new_value <= value + gradient @ step + 0.5 * lipschitz * (step @ step) + slack:
                 break
             lipschitz *= 2.0
-            if lipschitz > STEEPEST:
+            if lipschitz > MAX_CURVATURE:
                 return x
         mapping = lipschitz * norm(step)
         idle = idle + 1 if norm(new - x) <= 1e-16 * max(1.0, norm(x)) else 0
-        if mapping <= tol or idle > 5:
+        if mapping <= tol or idle > PATIENCE:
             return new
-        if (z - new) @ (new - x) > 0:  # momentum points uphill: restart
+        if (z - new) @ (new - x) > 0:
             momentum = 1.0
             z, value, gradient = new, new_value, new_gradient
         else:
@@ -106,5 +127,5 @@ def accelerated(function: Smooth, domain: Set, y: np.ndarray, tol: float) -> np.
             momentum = ahead
             value, gradient = function(z)
         x = new
-        lipschitz *= 0.95
+        lipschitz *= SMOOTHER
     return x

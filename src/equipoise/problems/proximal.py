@@ -15,7 +15,7 @@ class ProximalProblem(Problem):
     r"""``F_i(y) = f_i(y) + rho_hat/2 |y - center|^2`` for the objective and every constraint.
 
     With ``rho_hat`` above the weak-convexity constant of the functions, every ``F_i`` is strongly
-    convex and so is the problem (P000 (5)).
+    convex, and so is the problem (Ma, Lin & Yang 2019, equation 5).
 
     Parameters
     ----------

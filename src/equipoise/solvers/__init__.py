@@ -13,7 +13,7 @@ from equipoise.solvers._guarantees import guarantee_rows as guarantee_rows
 from equipoise.solvers._oracle import Oracle as Oracle
 from equipoise.solvers._parts.steps import *
 from equipoise.solvers._registry import *
-from equipoise.solvers._sequence import Then as Then
+from equipoise.solvers._sequence import Sequence as Sequence
 from equipoise.solvers._solver import Claim as Claim
 from equipoise.solvers._solver import Guarantee as Guarantee
 from equipoise.solvers._solver import Need as Need

@@ -6,7 +6,14 @@ from collections.abc import Iterator
 
 from equipoise.solvers._registry import SOLVERS
 
-GUARANTEE_COLUMNS = ("method", "problems", "driven to eps", "(sub)gradients", "needs", "reference")
+GUARANTEE_COLUMNS = (
+    "method",
+    "problems",
+    "driven to eps",
+    "(sub)gradients",
+    "needs",
+    "reference",
+)
 
 
 def guarantee_rows() -> Iterator[tuple[str, ...]]:
@@ -23,7 +30,8 @@ def guarantee_page() -> str:
     rows = [GUARANTEE_COLUMNS, tuple("---" for _ in GUARANTEE_COLUMNS), *guarantee_rows()]
     lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
     note = (
-        "What theory promises of each method with the settings its paper needs; computed from the "
-        "registry by `python -m equipoise.solvers docs/guarantees.md`."
+        "What theory promises of each method with the settings its paper needs. The works are listed in "
+        "[references.md](references.md). Computed from the registry by "
+        "`python -m equipoise.solvers docs/guarantees.md`."
     )
     return "\n".join(["# Guarantees", "", note, "", *lines, ""])

@@ -13,7 +13,7 @@ from equipoise.solvers._solver import Solver, State
 class Oracle(Solver[State], Generic[State]):
     """A solver for ``min F_0  s.t.  F_i <= 0`` with every ``F_i`` strongly convex.
 
-    Its `verdict` must come at last. It is promised to return a point of the domain whose objective
+    Its `verdict` must come in the end. It is promised to return a point of the domain whose objective
     gap and whose constraints are at most the accuracy it was tuned to.
     """
 

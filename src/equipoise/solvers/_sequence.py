@@ -25,7 +25,7 @@ class State:
 
 
 @dataclass(frozen=True)
-class Then(Solver[State]):
+class Sequence(Solver[State]):
     r"""Run the first method; where it gets stuck, let the second go on from its output.
 
     1. step the method at work
@@ -41,7 +41,7 @@ class Then(Solver[State]):
         Steps of the first method at the most.
     """
 
-    name: ClassVar[str] = "then"
+    name: ClassVar[str] = "sequence"
 
     first: Solver
     second: Solver
@@ -50,12 +50,12 @@ class Then(Solver[State]):
     def __post_init__(self) -> None:
         for parameter in ("first", "second"):
             if not isinstance(getattr(self, parameter), Solver):
-                _check.fail("Then", parameter, "must be a Solver", getattr(self, parameter))
-        _check.count("Then", "steps", self.steps, least=1)
+                _check.fail("Sequence", parameter, "must be a Solver", getattr(self, parameter))
+        _check.count("Sequence", "steps", self.steps, least=1)
 
     @property
     def guarantee(self) -> Guarantee:  # type: ignore[override]
-        """The second method's."""
+        """What theory promises of the second method."""
         return self.second.guarantee
 
     def init(self, problem: Problem, x0: Array) -> State:
@@ -71,19 +71,6 @@ class Then(Solver[State]):
             return State(True, self.second.init(problem, self.first.output(inner)[0]), 0)
         return State(state.second, inner, state.k + 1)
 
-    def warm_started(self, result: Finished) -> Self:
-        """Return this sequence, both methods warm-started; the last state belongs to one of them."""
-        last = result.state if isinstance(result.state, State) else None
-        states = [
-            last.inner if last is not None and last.second is second else None
-            for second in (False, True)
-        ]
-        first, second = (
-            solver.warm_started(FinishedPart(result.multipliers, state, result.success))
-            for solver, state in zip((self.first, self.second), states)
-        )
-        return replace(self, first=first, second=second)
-
     def output(self, state: State) -> tuple[Array, np.ndarray | None]:
         """Return the output of the method at work."""
         return (self.second if state.second else self.first).output(state.inner)
@@ -91,3 +78,12 @@ class Then(Solver[State]):
     def verdict(self, state: State) -> Status | None:
         """Return the verdict of the method at work."""
         return (self.second if state.second else self.first).verdict(state.inner)
+
+    def warm_started(self, result: Finished) -> Self:
+        """Return the sequence with both methods warm-started; the last state belongs to one of them."""
+        last = result.state if isinstance(result.state, State) else State(False, None, 0)
+        lam, success = result.multipliers, result.success
+        in_first = FinishedPart(lam, None if last.second else last.inner, success)
+        in_second = FinishedPart(lam, last.inner if last.second else None, success)
+        first, second = self.first.warm_started(in_first), self.second.warm_started(in_second)
+        return replace(self, first=first, second=second)

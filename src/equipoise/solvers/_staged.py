@@ -1,4 +1,4 @@
-"""The pattern of every two-loop method: make a subproblem, let an inner solver step on it, absorb."""
+"""What all two-loop methods share: make a subproblem, let an inner solver step on it, take in its answer."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class StagedState(Generic[Outer]):
 
 
 class Staged(Solver[StagedState[Outer]], Generic[Outer]):
-    """A method whose step solves a subproblem. One `step` here is ONE inner step.
+    """A method that solves one subproblem after another. One `step` here is one step of the inner solver.
 
     So progress, time limits and checkpoints work inside long inner loops too. The inner solver ends
-    a stage by its own `verdict`, which must come at last (a rule, or its step budget). Subproblem and
-    inner solver are rebuilt from the outer state, so that a state is all there is to store.
+    a stage by its own `verdict`, which must come in the end (by a rule, or by its step budget). Subproblem
+    and inner solver are rebuilt from the outer state, so that a state is all there is to store.
     """
 
     @abstractmethod
@@ -65,7 +65,7 @@ class Staged(Solver[StagedState[Outer]], Generic[Outer]):
     def answer(self, outer: Outer) -> tuple[Array, np.ndarray | None]:
         """Return the outer method's output."""
 
-    def warm(self, outer: Outer) -> Array:
+    def inner_start(self, outer: Outer) -> Array:
         """Return where the inner solver starts: at the last iterate, unless a method knows better."""
         return outer.x
 
@@ -103,5 +103,5 @@ class Staged(Solver[StagedState[Outer]], Generic[Outer]):
 
     def _enter(self, problem: Problem, outer: Outer, stage: int) -> StagedState[Outer]:
         solver = self.inner(problem, outer)
-        inner = solver.init(self.subproblem(problem, outer), self.warm(outer))
+        inner = solver.init(self.subproblem(problem, outer), self.inner_start(outer))
         return StagedState(outer, inner, 0, stage)

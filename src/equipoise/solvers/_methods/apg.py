@@ -21,7 +21,12 @@ UNCONSTRAINED = Need(
     "a problem without constraints (merge them into the objective first, by a `MeritProblem`)",
     lambda problem, _: problem.n_constraints > 0,
 )
-PATIENCE = 5  # rises of F in a row after which the momentum is restarted; idle steps to the end
+# Rises of F in a row after which the momentum is restarted, and steps in a row that move nothing after
+# which the method stops. Chosen.
+PATIENCE = 5
+
+# F has risen where it is larger by more than this many rounding errors. Chosen.
+ROUNDING_ERRORS = 64
 
 
 @dataclass(frozen=True)
@@ -51,8 +56,8 @@ class AcceleratedProjectedGradient(Solver[State]):
     3. stop where the gradient mapping |u - T(u)| / n at u = y (or at u = x) is at most tol and
        dist(-grad F, N_X) at T(u), measured there, is at most tol
 
-    For ``mu = 0`` the momentum is FISTA's, restarted where it points uphill; a step that raises F is
-    refused. So F falls along the iterates, and the method can be used where F is not convex.
+    For ``mu = 0`` the momentum is FISTA's. It is restarted where it points uphill, and a step that
+    raises F is refused: so F falls along the iterates, and the method can be used where F is not convex.
 
     Output: ``T(u)``; its distance is at most `tol` when the verdict is `Status.CONVERGED`, and at the latest
     where the mapping is at most ``tol / (1 + K n)``, K a Lipschitz constant of grad F and ``n <= 1/K``.
@@ -71,11 +76,13 @@ class AcceleratedProjectedGradient(Solver[State]):
     steps : int
         The budget; the verdict is then `Status.MAX_STEPS`.
     test_at : {"y", "x"}
-        Where the gradient mapping is measured: "x", as in P004, costs one more gradient a step.
+        Where the gradient mapping is measured: "x", as in Huang, Lin & Xu 2025, costs one more gradient
+        a step.
 
     References
     ----------
-    Nesterov 2018, scheme (2.2.22); Beck & Teboulle 2009; O'Donoghue & Candes 2015; P004.
+    Nesterov 2018, scheme (2.2.22); Beck & Teboulle 2009; O'Donoghue & Candes 2015;
+    Huang, Lin & Xu 2025.
     """
 
     name: ClassVar[str] = "apg"
@@ -115,9 +122,13 @@ class AcceleratedProjectedGradient(Solver[State]):
         at_x, n, wider = self._rule(problem).descend(problem, at_y, state.n)  # 1
         x, value = at_x.x, at_x.objective
         answer, distance = self._test(problem, at_y, at_x, n)  # 3
-        rises = state.rises + 1 if value > state.value + 64 * rounding(x) * abs(value) else 0
+        rises = (
+            state.rises + 1
+            if value > state.value + ROUNDING_ERRORS * rounding(x) * abs(value)
+            else 0
+        )
         taken = state.taken + 1
-        if self.mu == 0 and rises and state.momentum > 1:  # refuse the step
+        if self.mu == 0 and rises and state.momentum > 1:  # the step is refused
             tested = {"answer": answer, "distance": distance, "taken": taken}
             return replace(state, y=state.x, n=wider, momentum=1.0, **tested)
         q, momentum = self._momentum(state, x, n, rises)

@@ -1,4 +1,4 @@
-"""Augmented Lagrangian method (Hestenes, Powell, Rockafellar; as an oracle: Xu 2021)."""
+"""Augmented Lagrangian method (Hestenes 1969; Powell 1969; as an oracle: Xu 2021)."""
 
 from __future__ import annotations
 
@@ -12,13 +12,17 @@ from equipoise import _check
 from equipoise._array import Array
 from equipoise.certificate import Residuals
 from equipoise.problem import Problem
-from equipoise.problems import merit
-from equipoise.problems.merit import MeritProblem
+from equipoise.problems.merit import AugmentedLagrangianMerit, MeritProblem, Violation
 from equipoise.solvers._methods.apg import AcceleratedProjectedGradient
 from equipoise.solvers._oracle import Oracle
 from equipoise.solvers._parts.backtracking import Backtracking
 from equipoise.solvers._parts.estimates import first_penalty
-from equipoise.solvers._parts.stopping import Aim, GapAndViolation, Residual, gap_bound
+from equipoise.solvers._parts.stopping import (
+    GapAndViolationAtMost,
+    ResidualAtMost,
+    StoppingRule,
+    gap_bound,
+)
 from equipoise.solvers._parts.warm_start import Start, first_multipliers, start_from
 from equipoise.solvers._solver import SMOOTH, Claim, Finished, Guarantee, Need, Solver
 from equipoise.solvers._staged import Staged, StagedState
@@ -26,8 +30,12 @@ from equipoise.status import Status
 
 __all__ = ["AugmentedLagrangian"]
 
-LARGEST = 1e10  # penalty and multipliers stay below it: an infeasible problem drives both up
-RESTORED = 1e-4  # gradient of the violation at which step 0 ends
+# Penalty and multipliers stay below this: an infeasible problem drives both up without end. Chosen.
+LARGEST = 1e10
+
+# The gradient of the squared violation at which step 0 ends: any start near the feasible set will do.
+# Chosen.
+RESTORATION_TOL = 1e-4
 
 
 @dataclass(frozen=True)
@@ -37,7 +45,7 @@ class Outer:
     x: Array  # (d,) iterate
     lam: np.ndarray  # (m,) multipliers
     b: float  # penalty parameter
-    shortfall: float  # max_i |max(f_i, -lam_i / b)|: violation and complementarity in one
+    shortfall: float  # max_i |max(f_i, -lam_i / b)|: it bounds violation and complementarity
     residuals: Residuals  # of (x, lam)
     gap: float  # where the problem is convex, a bound on f_0(x) - f_0*
     n: float | None  # the inner method's step size
@@ -51,14 +59,15 @@ class AugmentedLagrangian(Staged[Outer], Oracle[StagedState[Outer]]):
 
     ``AL(y) = f_0(y) + 1/(2b) sum_i ([lam_i + b f_i(y)]_+^2 - lam_i^2)``; for j = 0, 1, ...
 
-    0. once, by itself and from an infeasible start: x <- a stationary point of sum_i [f_i]_+^2 / 2
+    0. once, when not used as an oracle and from an infeasible start: x <- a stationary point of
+       sum_i [f_i]_+^2 / 2
     1. x <- a point of X with dist(-grad AL(x), N_X(x)) <= e_j, by accelerated projected gradients
     2. lam_i <- [lam_i + b f_i(x)]_+
     3. b <- growth * b, unless max_i |max(f_i(x), -lam_i/b)| fell below `progress` times its last value
 
-    By itself it stops where stationarity, violation and complementarity of (x, lam) are at most `tol`
-    (`aims.Residual`); as an oracle (`tuned`), where violation and `aims.gap_bound`, a bound on the objective
-    gap with lam before its update, are at most `accuracy` (`aims.GapAndViolation`).
+    By itself it stops where the residual of (x, lam) is at most `tol`. As an oracle (`tuned`) it stops where
+    the violation and a bound on the objective gap are at most `accuracy`; the bound (`stopping.gap_bound`)
+    uses lam before its update.
 
     Output: the last (x, lam).
 
@@ -69,20 +78,24 @@ class AugmentedLagrangian(Staged[Outer], Oracle[StagedState[Outer]]):
     Parameters
     ----------
     penalty : float, optional
-        The first b; by default `estimates.first_penalty`: 10, less where the constraints are steep.
+        The first b; by default 10, less where the constraints are steep.
     growth, progress : float
-        Of step 3; progress 0 raises the penalty in every loop, the schedule of the oracle in P000.
+        Of step 3. Progress 0 raises the penalty in every loop, as the oracle of Ma, Lin & Yang 2019
+        does.
     tol : float
         The residual to reach by itself.
     loops, steps : int
-        The most loops, then the verdict is `Status.STALLED`; the most inner steps in a loop.
-    mu, accuracy, multipliers : optional
-        Set by `tuned`: a strong-convexity modulus of the functions, for the bound on the gap only (the inner
-        method's restarts find that of AL, which is larger); gap and violation to reach; where to start.
+        Loops at the most, after which the verdict is `Status.STALLED`; inner steps in a loop at the most.
+    mu, accuracy : float, optional
+        Set by `tuned`: a strong-convexity modulus of the functions, and the gap and violation to reach.
+        The modulus serves the bound on the gap only: the inner method's restarts find that of AL, which
+        is larger.
+    multipliers : array of shape (m,), optional
+        Where to start; 0 by default.
 
     References
     ----------
-    Bertsekas 1982; Birgin & Martinez 2014; Xu 2021; P000, Remark 2.
+    Bertsekas 1982; Birgin & Martinez 2014; Xu 2021; Ma, Lin & Yang 2019, Remark 2.
     """
 
     name: ClassVar[str] = "augmented_lagrangian"
@@ -90,7 +103,7 @@ class AugmentedLagrangian(Staged[Outer], Oracle[StagedState[Outer]]):
         problems="strongly convex, smooth (as an oracle); smooth non-convex by itself",
         quantity="objective gap and violation <= eps",
         rate="O~(eps^-1/2)",
-        reference="Xu 2021; P000, Remark 2",
+        reference="Xu 2021; Ma, Lin & Yang 2019, Remark 2",
     )
     needs: ClassVar[tuple[Need, ...]] = (SMOOTH,)
     claim: ClassVar[Claim] = Claim(("active", "bilinear", "convex"), residual=1e-5, steps=5_000)
@@ -137,12 +150,16 @@ class AugmentedLagrangian(Staged[Outer], Oracle[StagedState[Outer]]):
     def subproblem(self, problem: Problem, outer: Outer) -> Problem:
         """Return the augmented Lagrangian (in step 0 the violation)."""
         if outer.restoring:
-            return MeritProblem(problem, merit.Violation())
-        return MeritProblem(problem, merit.AugmentedLagrangian(outer.lam, outer.b))
+            return MeritProblem(problem, Violation())
+        return MeritProblem(problem, AugmentedLagrangianMerit(outer.lam, outer.b))
 
     def inner(self, problem: Problem, outer: Outer) -> Solver:
         """Return accelerated projected gradients with this loop's tolerance."""
-        e = RESTORED if outer.restoring else self._aim.tolerance(problem.domain, outer.loops)
+        e = (
+            RESTORATION_TOL
+            if outer.restoring
+            else self._rule.tolerance(problem.domain, outer.loops)
+        )
         return AcceleratedProjectedGradient(
             step_size=Backtracking(outer.n), tol=e, steps=self.steps
         )
@@ -169,13 +186,13 @@ class AugmentedLagrangian(Staged[Outer], Oracle[StagedState[Outer]]):
         return outer.x, outer.lam
 
     def finished(self, outer: Outer) -> Status | None:
-        """Stop where the aim is reached, or after `loops`."""
-        if self._aim.reached(outer.residuals, outer.gap):
+        """Stop where the result is good enough, or after `loops`."""
+        if self._rule.reached(outer.residuals, outer.gap):
             return Status.CONVERGED
         return Status.STALLED if outer.loops >= self.loops else None
 
     @property
-    def _aim(self) -> Aim:
-        return (
-            Residual(self.tol) if self.accuracy is None else GapAndViolation(self.accuracy, self.mu)
-        )
+    def _rule(self) -> StoppingRule:
+        if self.accuracy is None:
+            return ResidualAtMost(self.tol)
+        return GapAndViolationAtMost(self.accuracy, self.mu)

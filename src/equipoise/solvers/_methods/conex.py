@@ -20,53 +20,6 @@ __all__ = ["ConEx"]
 
 
 @dataclass(frozen=True)
-class Schedule:
-    """The step sizes; eta and tau are *inverse* step lengths."""
-
-    a: float  # strong-convexity modulus
-    t0: float  # 4 (L0 + B Lf) / a + 2
-    Mf: float  # Lipschitz constant of the constraints as one vector
-
-    def theta(self, t: int) -> float:
-        """How much of the last change is extrapolated."""
-        return (t + self.t0 + 1) / (t + self.t0 + 2)
-
-    def eta(self, t: int) -> float:
-        """Primal step length, inverse."""
-        return self.a * (t + self.t0 + 1) / 2
-
-    def tau(self, t: int) -> float:
-        """Dual step length, inverse."""
-        return 32 * (2 * self.Mf) ** 2 / (self.a * (t + 1))
-
-    def gamma(self, t: int) -> float:
-        """The weight in the mean."""
-        return t + self.t0 + 2
-
-    @classmethod
-    def of(
-        cls,
-        problem: Problem,
-        start: Point,
-        mu: float,
-        multiplier_bound: float,
-        constants: tuple[float | None, float | None, float | None],
-    ) -> Schedule:
-        """Fill in those of the constants (L0, Lf, Mf) that were not given."""
-        L0, Lf, Mf = constants
-        facts, root = problem.facts, math.sqrt(max(1, problem.n_constraints))
-        L = 2 * mu if facts.smoothness is None else facts.smoothness
-        L0 = L if L0 is None else L0
-        Lf = root * L if Lf is None else Lf
-        if Mf is None and facts.lipschitz is not None and math.isfinite(facts.lipschitz):
-            Mf = root * facts.lipschitz
-        if Mf is None:
-            slopes = to_numpy(start.gradients(range(1, problem.n_constraints + 1)))
-            Mf = 2 * norm(slopes.ravel()) if slopes.any() else 1.0
-        return cls(mu, 4 * (L0 + multiplier_bound * Lf) / mu + 2, Mf)
-
-
-@dataclass(frozen=True)
 class State:
     """Both iterates, two linearisations, and the mean the theory returns."""
 
@@ -109,9 +62,9 @@ class ConEx(Oracle[State]):
         Mf, of the constraints as one vector. By default ``sqrt(m) M`` with the M of the problem's
         facts, or estimated from the gradients at the start.
     smoothness, constraint_smoothness : float, optional
-        L0 of the objective and Lf of the constraints as one vector. By default from the problem's
-        facts; where those know none, the functions are taken for non-smooth but for their
-        regularisation, and both are ``2 mu``.
+        L0 of the objective and Lf of the constraints as one vector; by default from the problem's
+        facts. Where those know none, only the regularisation of the functions is taken for smooth,
+        and both are ``2 mu``.
     warm : bool
         Whether `tuned` starts from the multipliers of the subproblem before.
     multipliers : array of shape (m,), optional
@@ -123,8 +76,7 @@ class ConEx(Oracle[State]):
 
     References
     ----------
-    Boob, Deng & Lan 2022, *Stochastic first-order methods for convex and nonconvex functional
-    constrained optimization*.
+    Boob, Deng & Lan 2022.
     """
 
     name: ClassVar[str] = "conex"
@@ -195,3 +147,53 @@ class ConEx(Oracle[State]):
     def verdict(self, state: State) -> Status | None:
         """Stop after T steps."""
         return Status.MAX_STEPS if state.t >= self.steps else None
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The step sizes of Boob, Deng & Lan 2022; eta and tau are *inverse* step lengths."""
+
+    a: float  # strong-convexity modulus
+    t0: float  # 4 (L0 + B Lf) / a + 2
+    Mf: float  # Lipschitz constant of the constraints as one vector
+
+    def theta(self, t: int) -> float:
+        """How much of the last change is extrapolated."""
+        return (t + self.t0 + 1) / (t + self.t0 + 2)
+
+    def eta(self, t: int) -> float:
+        """Primal step length, inverse."""
+        return self.a * (t + self.t0 + 1) / 2
+
+    def tau(self, t: int) -> float:
+        """Dual step length, inverse."""
+        return 32 * (2 * self.Mf) ** 2 / (self.a * (t + 1))
+
+    def gamma(self, t: int) -> float:
+        """The weight in the mean."""
+        return t + self.t0 + 2
+
+    @classmethod
+    def of(
+        cls,
+        problem: Problem,
+        start: Point,
+        mu: float,
+        multiplier_bound: float,
+        constants: tuple[float | None, float | None, float | None],
+    ) -> Schedule:
+        """Fill in those of the constants (L0, Lf, Mf) that were not given.
+
+        Where Mf is unknown, it is twice the slope at the start: a guess, as slopes may grow from there.
+        """
+        L0, Lf, Mf = constants
+        facts, root = problem.facts, math.sqrt(max(1, problem.n_constraints))
+        L = 2 * mu if facts.smoothness is None else facts.smoothness
+        L0 = L if L0 is None else L0
+        Lf = root * L if Lf is None else Lf
+        if Mf is None and facts.lipschitz is not None and math.isfinite(facts.lipschitz):
+            Mf = root * facts.lipschitz
+        if Mf is None:
+            slopes = to_numpy(start.gradients(range(1, problem.n_constraints + 1)))
+            Mf = 2 * norm(slopes.ravel()) if slopes.any() else 1.0
+        return cls(mu, 4 * (L0 + multiplier_bound * Lf) / mu + 2, Mf)

@@ -11,19 +11,24 @@ from equipoise import _check
 from equipoise._array import Array, like, to_numpy
 from equipoise.problem import Point, Problem
 from equipoise.solvers._newton.face_newton import newton_points
-from equipoise.solvers._penalty.linear_rows import LinearModel, linear_rows
+from equipoise.solvers._penalty.linear_rows import linear_rows
+from equipoise.solvers._penalty.linearised_penalty import LinearisedPenalty
 from equipoise.solvers._penalty.steering import Add, Multiply, PenaltyRule, steer
 from equipoise.solvers._solver import DETERMINISTIC, SMOOTH, Claim, Guarantee, Solver
 from equipoise.status import Status
 
 __all__ = ["ExactPenalty", "PenaltyRule", "Add", "Multiply"]
 
+# The radius at which the method gives up: about the tolerance of its linear programs.
 SMALLEST_RADIUS = 1e-10
+
+# A step reaches the radius where it is at least this share of it: the linear program is inexact.
+REACHES_RADIUS = 0.99
 
 
 @dataclass(frozen=True)
 class State:
-    """The iterate with its functions to first order, and what `steer` found there."""
+    """The iterate with its functions to first order, and the measures of optimality there."""
 
     x: Array  # (d,) iterate, in the domain
     values: np.ndarray  # (m + 1,) functions at x
@@ -31,7 +36,7 @@ class State:
     p: float  # penalty
     radius: float  # Delta
     psi: float  # criticality of the penalty function at x
-    theta: float  # criticality of the violation at x (or h, where this bound says enough)
+    theta: float  # criticality of the violation at x, or the upper bound h where that suffices
     lam: np.ndarray  # (m,) multipliers of the linear program behind psi
 
     @property
@@ -63,9 +68,10 @@ class ExactPenalty(Solver[State]):
     Guarantee: psi <= eps after O(eps^-2) evaluations if p stays bounded, O(eps^-5) else. The limit
     is a KKT point, or infeasible and stationary for h.
 
-    Linear programs alone crawl towards a solution that is no vertex; line 2 makes the method locally
-    quadratic there, and only adds to the decrease that the guarantee rests on. The rows of an L2 ball
-    are those of `linear_rows`, and trial points are projected: every iterate lies in the domain.
+    Linear programs alone converge slowly to a solution that is no vertex. Line 2 makes the method locally
+    quadratic there, and only adds to the decrease that the guarantee rests on. An L2 ball is replaced
+    by a half-space in the linear programs, and trial points are projected: every iterate lies in the
+    domain.
 
     Parameters
     ----------
@@ -80,7 +86,12 @@ class ExactPenalty(Solver[State]):
     accept, good, shrink, grow : float
         Thresholds on r, ``0 < accept <= good < 1``; factors on Delta, ``0 < shrink < 1 <= grow``.
     products : int
-        Hessian products per Newton step, at the most; 0: linear programs alone, as in P001.
+        Hessian products per Newton step, at the most; 0: linear programs alone, as in
+        Ma, Lin & Yang 2020.
+
+    References
+    ----------
+    Cartis, Gould & Toint 2011; for line 2 see `newton_points`.
     """
 
     name: ClassVar[str] = "exact_penalty"
@@ -123,7 +134,7 @@ class ExactPenalty(Solver[State]):
 
     @classmethod
     def paper(cls, *, xi: float = 0.1) -> Self:
-        """Return P001's settings: eps 1e-3, p raised by 100, Delta never grows, no Newton steps."""
+        """Return the settings of Ma, Lin & Yang 2020: p raised by 100, no growing radius, no Newton steps."""
         return cls(eps=1e-3, xi=xi, raise_penalty=Add(100.0), grow=1.0, products=0)
 
     def init(self, problem: Problem, x0: Array) -> State:
@@ -134,24 +145,24 @@ class ExactPenalty(Solver[State]):
     def step(self, problem: Problem, state: State, t: int, rng: np.random.Generator) -> State:
         """Return the state after step `t`."""
         x, f, p, Delta = state.x, state.values, state.p, state.radius
-        model = LinearModel(f, state.J, linear_rows(problem.domain, to_numpy(x)))
+        model = LinearisedPenalty(f, state.J, linear_rows(problem.domain, to_numpy(x)))
         s, lam = model.minimise(p, Delta)  # 1
         trial = problem.at(problem.domain.project(x + like(s, x)))
         if self.products:  # 2
-            beyond = newton_points(problem, problem.at(x), model, (s, lam), p, self.products)
+            beyond = newton_points(problem, problem.at(x), state.J, (s, lam), p, self.products)
             trial = min(trial, *beyond, key=lambda point: _phi(point.values, p))
         r = (_phi(f, p) - _phi(trial.values, p)) / max(model.decrease(s, p), 1e-300)  # 3
         if r < self.accept:
             return replace(state, radius=self.shrink * Delta)  # 4
-        reached = np.abs(s).max() >= 0.99 * Delta
+        reached = np.abs(s).max() >= REACHES_RADIUS * Delta
         Delta = self.grow * Delta if r >= self.good and reached else Delta
         return self._arrive(problem, trial, p, Delta)
 
     def _arrive(self, problem: Problem, point: Point, p: float, radius: float) -> State:
-        """Take the measures at an accepted point, and steer."""
+        """Take the measures at an accepted point, and raise the penalty if needed."""
         x, f = point.x, point.values
         J = to_numpy(point.gradients(range(f.size)))
-        model = LinearModel(f, J, linear_rows(problem.domain, to_numpy(x)))
+        model = LinearisedPenalty(f, J, linear_rows(problem.domain, to_numpy(x)))
         at = steer(model, p, self.xi, self.eps, self.raise_penalty)  # 5
         return State(x, f, J, at.p, radius, at.psi, at.theta, at.lam)
 

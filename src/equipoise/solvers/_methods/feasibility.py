@@ -1,4 +1,4 @@
-"""The feasibility phase: find a point where the constraints hold (P000, Remark 1)."""
+"""The feasibility phase: find a point where the constraints hold (Ma, Lin & Yang 2019, Remark 1)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class State:
     x: Array  # (d,) iterate
     best: Array  # (d,) iterate with the least g so far
     excess: float  # g(best)
-    drawn: Array  # (d,) iterate drawn with probability ~ its step size
+    drawn: Array  # (d,) iterate drawn with a probability proportional to its step size
     weight: float  # sum of the step sizes
     slope: float  # largest |g'| seen
     t: int = 0  # steps taken
@@ -53,6 +53,10 @@ class FeasibilityPhase(Solver[State]):
         Stop where ``g <= slack``.
     steps : int, optional
         A budget of its own, for use inside another method; by default only `solve` has one.
+
+    References
+    ----------
+    Ma, Lin & Yang 2019, Remark 1; Davis & Drusvyatskiy 2019.
     """
 
     name: ClassVar[str] = "feasibility"
@@ -60,7 +64,7 @@ class FeasibilityPhase(Solver[State]):
         problems="weakly convex constraints, non-smooth; the objective is not looked at",
         quantity="g <= slack, or |grad of g's Moreau envelope| <= eps",
         rate="O(eps^-4)",
-        reference="P000, Remark 1; Davis & Drusvyatskiy 2019",
+        reference="Ma, Lin & Yang 2019, Remark 1; Davis & Drusvyatskiy 2019",
     )
     claim: ClassVar[Claim] = Claim()
 

@@ -1,4 +1,4 @@
-"""iMELa: inexact Moreau-envelope Lagrangian method (P004)."""
+"""iMELa: inexact Moreau-envelope Lagrangian method (Huang, Lin & Xu 2025)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from equipoise.problems.proximal import ProximalProblem
 from equipoise.solvers._methods.apg import AcceleratedProjectedGradient
 from equipoise.solvers._parts.backtracking import Backtracking
 from equipoise.solvers._parts.best_pair import BestPair
-from equipoise.solvers._parts.dual_and_centre import CentreStep, DualStep
+from equipoise.solvers._parts.dual_and_centre_steps import CentreStep, DualStep
 from equipoise.solvers._parts.estimates import Constants, constants
 from equipoise.solvers._parts.warm_start import Start, first_multipliers, start_from
 from equipoise.solvers._solver import (
@@ -32,8 +32,9 @@ from equipoise.solvers._staged import Staged
 
 __all__ = ["IMELa", "imela_theory"]
 
-PATIENCE = 200  # outer steps without a clearly better pair, after which the centre step is halved
-LEAST = 0.05  # of the centre step
+# Where the centre step adapts: its first value, the outer steps without a clearly better pair after
+# which it is halved, and its least value. Chosen; too large a centre step makes the method cycle.
+FIRST_CENTRE_STEP, PATIENCE, LEAST_CENTRE_STEP = 0.5, 200, 0.05
 
 
 @dataclass(frozen=True)
@@ -67,13 +68,13 @@ class IMELa(Staged[Outer]):
     theorem only says that a good one exists. The last pair is in the state.
 
     Guarantee: some pair is an eps-KKT point after O(eps^-2 log(1/eps)) gradients, for tau and theta
-    small enough (`imela_presets.theory`), on a compact polytope with a Slater point and a local error bound.
+    small enough (`imela_theory`), on a compact polytope with a Slater point and a local error bound.
 
     Parameters
     ----------
     prox : float, optional
-        p, larger than L (P004 has 2 L). By default ``max(2 rho, L / 10)`` where the weak convexity rho of
-        the functions is known, else 2 L.
+        p, larger than L. By default ``max(2 rho, L / 10)`` where the weak convexity rho of the functions
+        is known, else 2 L, as in the paper.
     dual_step : float, optional
         tau. By default ``mu / |J|^2``, mu the strong convexity of Lp, with the slope ``|J|`` of the
         constraints in play measured at every x.
@@ -93,7 +94,7 @@ class IMELa(Staged[Outer]):
 
     References
     ----------
-    P004, Algorithm 1.
+    Huang, Lin & Xu 2025, Algorithm 1.
     """
 
     name: ClassVar[str] = "imela"
@@ -101,7 +102,7 @@ class IMELa(Staged[Outer]):
         problems="smooth non-convex objective, smooth convex constraints, polytope",
         quantity="eps-KKT: stationarity, violation, complementarity",
         rate="O(eps^-2 log 1/eps)",
-        reference="P004, Theorem 5.10",
+        reference="Huang, Lin & Xu 2025, Theorem 5.10",
     )
     needs: ClassVar[tuple[Need, ...]] = (SMOOTH, CONVEX_CONSTRAINTS)
     claim: ClassVar[Claim] = Claim(("bilinear", "convex"), residual=1e-5, steps=10_000)
@@ -133,7 +134,7 @@ class IMELa(Staged[Outer]):
         known = constants(type(self).__name__, problem, x0, self.smoothness, self.prox)
         lam = first_multipliers(type(self).__name__, problem, self.multipliers)
         dual = DualStep(self.dual_step or 0.0)
-        centre = CentreStep(self.centre_step or 0.5)
+        centre = CentreStep(self.centre_step or FIRST_CENTRE_STEP)
         return self._ahead(
             problem.at(x0), Outer(x0, x0, lam, lam, BestPair(x0, lam), known, dual, centre, None, 0)
         )
@@ -163,7 +164,7 @@ class IMELa(Staged[Outer]):
         point = problem.at(x)
         residual = Residuals.at(problem, point, lam).largest
         if self.centre_step is None:
-            centre = centre.after(residual, outer.best.residual, PATIENCE, LEAST)
+            centre = centre.after(residual, outer.best.residual, PATIENCE, LEAST_CENTRE_STEP)
         best, t = outer.best.or_better(x, lam, residual), outer.t + 1
         return self._ahead(
             point, Outer(x, z, lam, lam, best, outer.constants, outer.dual, centre, inner.n, t)
@@ -192,7 +193,7 @@ def imela_theory(
     prox: float | None = None,
     centre_step: float = 0.1,
 ) -> tuple[IMELa, float]:
-    r"""Return the method with the theory's dual step, and the bound on its multipliers.
+    r"""Return the method with the dual step of Huang, Lin & Xu 2025, and their bound on the multipliers.
 
     ``tau = (p - L) / (4 B_g^2)`` and ``|lam| <= max(2 tau B_g, (C + tau B_g^2 / 2) / nu)`` with
     ``C = (B_f + p D + 1) D``. The theory's centre step also depends on error-bound constants that cannot

@@ -9,7 +9,8 @@ from equipoise.solvers._solver import Claim, preset
 
 __all__ = ["ipp_conex"]
 
-EPS_HAT = Constant(1e-2)  # the accuracy in the experiments of P000
+# The accuracy in the experiments of Ma, Lin & Yang 2019.
+EPS_HAT = Constant(1e-2)
 
 
 @preset(Claim(("active", "bilinear", "convex"), residual=1e-2, steps=20_000))

@@ -1,4 +1,4 @@
-"""Ready-made settings of IQRC: the two proximal-point baselines, and the one with a proof."""
+"""IPP-SSG: proximal points by switching subgradients, as a baseline and with a proof."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from equipoise.solvers._solver import Claim, preset
 
 __all__ = ["ipp_ssg", "iqrc_theory"]
 
-EPS_HAT = Constant(1e-2)  # the accuracy in the experiments of P000
+# The accuracy in the experiments of Ma, Lin & Yang 2019.
+EPS_HAT = Constant(1e-2)
 
 
 @preset(Claim(("active", "bilinear", "convex"), residual=1e-2, steps=40_000))
@@ -26,8 +27,8 @@ def ipp_ssg(
 ) -> IQRC:
     """Return IPP-SSG: IQRC with switching subgradients and a fixed number of inner steps.
 
-    P000 took ``steps=10_000``, P001 ``steps=20_000, rho_hat=1.0, eps_hat=Constant(1e-3)``. The number of
-    inner steps sets the accuracy that can be reached at all.
+    The number of inner steps limits the accuracy that can be reached. Ma, Lin & Yang 2019 took
+    ``steps=10_000``, Ma, Lin & Yang 2020 ``steps=20_000, rho_hat=1.0, eps_hat=Constant(1e-3)``.
 
     Parameters
     ----------

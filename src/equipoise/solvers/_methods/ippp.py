@@ -23,8 +23,11 @@ from equipoise.solvers._staged import Staged
 
 __all__ = ["IPPP"]
 
-LARGEST = 1e9  # of the penalty: an infeasible problem drives it up
-LEAST = 1e-11  # of the tolerance
+# The penalty stays below this: an infeasible problem drives it up without end. Chosen.
+LARGEST_PENALTY = 1e9
+
+# The least tolerance of a subproblem: rounding errors allow no less. Chosen.
+LEAST_TOLERANCE = 1e-11
 
 
 @dataclass(frozen=True)
@@ -56,11 +59,11 @@ class IPPP(Staged[Outer]):
        z <- P_X(x + (x - x_b) / 2), x_b the x at which b was doubled last
     4. eps <- a tenth of the largest of the three residuals
 
-    Steps 3 and 4 are this library's. A penalty leaves a violation of about ``lam / b``, and its condition
-    grows with b: so b is raised only while that violation is what keeps (x, lam) from being optimal, and
-    since its minimisers lie about ``1 / b`` from a solution, the next one is foreseen by extrapolation.
-    P004 has ``b_t = b sqrt(t + 1)`` and ``eps_t = 1 / (t + 1)``, which `IPPP.paper` sets up: an accuracy
-    eps then takes about eps^-2 outer steps.
+    Steps 3 and 4 are this library's. A penalty leaves a violation of about ``lam / b``, and the condition
+    number of Phi grows with b. So b is raised only while that violation is what keeps (x, lam) from being
+    optimal. Its minimisers lie about ``1 / b`` from a solution, so the next one is foreseen by
+    extrapolation. Huang, Lin & Xu 2025 have ``b_t = b sqrt(t + 1)`` and ``eps_t = 1 / (t + 1)``, which
+    `IPPP.paper` sets up: an accuracy eps then takes about eps^-2 outer steps.
 
     Output: the pair (x, lam) with the least residual, as the examiner measures it (`Residuals`); the
     theorem only says that a good one exists. The last pair is in the state.
@@ -75,8 +78,8 @@ class IPPP(Staged[Outer]):
     inner_tol : StepRule, optional
         eps_t, like `Inverse`; by default as in step 4.
     prox : float, optional
-        p, larger than L (P004 has 2 L). By default ``max(2 rho, L / 10)`` where the weak convexity rho of
-        the functions is known, else 2 L.
+        p, larger than L. By default ``max(2 rho, L / 10)`` where the weak convexity rho of the functions
+        is known, else 2 L, as in Huang, Lin & Xu 2025.
     smoothness : float, optional
         L, of all functions; by default from the problem's facts, or twice the curvature at the start
         of the objective and the worst constraint.
@@ -85,7 +88,7 @@ class IPPP(Staged[Outer]):
 
     References
     ----------
-    Lin, Ma & Xu 2022; P004. Fiacco & McCormick 1968 (extrapolation).
+    Lin, Ma & Xu 2022; Huang, Lin & Xu 2025; for the extrapolation Fiacco & McCormick 1968.
     """
 
     name: ClassVar[str] = "ippp"
@@ -117,7 +120,7 @@ class IPPP(Staged[Outer]):
 
     @classmethod
     def paper(cls, penalty: float = 200.0) -> Self:
-        """Return the settings of P004: ``b_t = penalty sqrt(t + 1)``, ``eps_t = 1 / (t + 1)``."""
+        """Return the method with the ``b_t`` and ``eps_t`` of Huang, Lin & Xu 2025."""
         return cls(penalty=SquareRoot(penalty), inner_tol=Inverse(1.0))
 
     def begin(self, problem: Problem, x0: Array) -> Outer:
@@ -140,7 +143,7 @@ class IPPP(Staged[Outer]):
             mu=mu, step_size=step_size, tol=outer.tol, steps=self.steps
         )
 
-    def warm(self, outer: Outer) -> Array:
+    def inner_start(self, outer: Outer) -> Array:
         """Start from the centre."""
         return outer.z
 
@@ -155,10 +158,10 @@ class IPPP(Staged[Outer]):
         left = max(residuals.violation, residuals.complementarity)  # what the penalty leaves
         if isinstance(self.penalty, StepRule):
             b = self.penalty(t)
-        elif left > residuals.stationarity and b < LARGEST:  # 3
+        elif left > residuals.stationarity and b < LARGEST_PENALTY:  # 3
             z = x if turn is None else problem.domain.project(x + 0.5 * (x - turn))
             b, turn = 2 * b, x
-        tol = min(1.0, max(0.1 * residuals.largest, LEAST))  # 4
+        tol = min(1.0, max(0.1 * residuals.largest, LEAST_TOLERANCE))  # 4
         tol = self.inner_tol(t) if self.inner_tol else tol
         best = outer.best.or_better(x, lam, residuals.largest)
         return Outer(x, lam, z, b, tol, turn, best, outer.constants, inner.n, t)

@@ -1,4 +1,4 @@
-"""Inexact quadratically regularised constrained method (P001: IQRC; P000 calls it IPC)."""
+"""IQRC: inexact quadratically regularised constrained method (Ma, Lin & Yang 2020; 2019 as IPC)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from equipoise import _check
 from equipoise._array import Array, norm
 from equipoise.problem import Problem
 from equipoise.problems.proximal import ProximalProblem
-from equipoise.solvers._iqrc.derived import OfOracle, guarantee_of, moduli, needs_of
+from equipoise.solvers._iqrc.from_oracle import OfOracle, guarantee_of, moduli, needs_of
 from equipoise.solvers._methods.feasibility import FeasibilityPhase
 from equipoise.solvers._methods.strong_switching import StrongSwitching
 from equipoise.solvers._oracle import Oracle
@@ -60,8 +60,8 @@ class IQRC(Staged[Outer]):
 
     Guarantee: ``g(x_{t+1}) <= eps_hat_t^2``. After T = O(eps^-2) outer steps (`iqrc_theory`) x_R is
     nearly eps-stationary: E |x_R - xhat(x_R)|^2 <= eps^2, with xhat(x) the exact solution of the
-    subproblem at x. The left side of line 3 bounds |x_t - xhat(x_t)|. All of it rests on the oracle's
-    promise in line 2, which a practical number of inner steps does not assure.
+    subproblem at x. The left side of line 3 bounds |x_t - xhat(x_t)|. All of this rests on the promise of
+    the oracle in line 2, which a practical number of inner steps does not assure.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class IQRC(Staged[Outer]):
     eps_hat : StepRule
         The accuracy of outer step t is ``eps_hat(t)^2``. With `StrongSwitching` it sets the inner
         steps too, ``1 / eps_hat^2``: the default begins with short inner runs and makes them
-        longer. P000 has ``Constant(1e-2)``, 10000 inner steps.
+        longer. Ma, Lin & Yang 2019 have ``Constant(1e-2)``, that is 10000 inner steps.
     eps : float, optional
         The near-stationarity at which line 3 stops; by default it never does.
     feasibility : FeasibilityPhase
@@ -85,7 +85,7 @@ class IQRC(Staged[Outer]):
 
     References
     ----------
-    P000 and P001, Algorithm 1, with R drawn from 0 .. T-1 as their proofs need.
+    Ma, Lin & Yang 2019 and 2020, Algorithm 1, with R drawn from 0 .. T-1 as their proofs need.
     """
 
     name: ClassVar[str] = "iqrc"

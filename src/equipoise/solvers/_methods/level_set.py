@@ -1,4 +1,4 @@
-"""The feasible level-set method (Lin, Nadarajah & Soheili 2018; P003, Algorithm 1)."""
+"""The feasible level-set method (Lin, Nadarajah & Soheili 2018; Yao, Lin & Yang 2023, Algorithm 1)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,15 @@ from equipoise.status import Status
 
 __all__ = ["LevelSet", "MinMax", "MinMaxSubgradient", "ProximalBundle", "MinMaxProxLinear"]
 
-RETRIES = 3  # of a stage that ran out of its budget; each is twice as long
+# How often a stage that ran out of its budget is taken again, each time twice as long. Chosen.
+RETRIES = 3
+
+# As an oracle, the method solves for this share of the accuracy: its gap must be proven. Chosen.
+SHARE_OF_ACCURACY = 1e-3
+
+# The relative accuracy while a feasible point is looked for: that there is none needs a tight bound.
+# Chosen.
+FEASIBILITY_ACCURACY = 1e-3
 
 
 @dataclass(frozen=True)
@@ -76,8 +84,12 @@ class LevelSet(Oracle[StagedState[Outer]], Staged[Outer]):
         Stop too when ``f_0(x) - f*`` is proven to be at most this. (On an unbounded domain with mu = 0
         the lower bounds leave out points far away, and prove nothing about those.)
     inner_method : MinMax, optional
-        By default `MinMaxProxLinear` where the functions are known to be smooth, else `ProximalBundle`;
-        `MinMaxSubgradient` where those subproblems cost too much.
+        By default `MinMaxProxLinear` where the functions are known to be smooth, else `ProximalBundle`.
+        `MinMaxSubgradient` has cheap steps, for problems where those of the others cost too much.
+
+    References
+    ----------
+    Lin, Nadarajah & Soheili 2018; Yao, Lin & Yang 2023, Algorithm 1.
     """
 
     name: ClassVar[str] = "level_set"
@@ -85,7 +97,7 @@ class LevelSet(Oracle[StagedState[Outer]], Staged[Outer]):
         problems="convex",
         quantity="relative gap <= eps; all iterates feasible",
         rate="O~(eps^-1) smooth, O~(eps^-2) non-smooth; stages: O(log 1/eps)",
-        reference="Lin, Nadarajah & Soheili 2018; P003, Algorithm 1",
+        reference="Lin, Nadarajah & Soheili 2018; Yao, Lin & Yang 2023, Algorithm 1",
     )
     needs: ClassVar[tuple[Need, ...]] = (CONVEX,)
     claim: ClassVar[Claim] = Claim(("convex", "auc"), residual=1e-5, steps=5_000)
@@ -112,7 +124,9 @@ class LevelSet(Oracle[StagedState[Outer]], Staged[Outer]):
 
     def tuned(self, *, mu: float, accuracy: float, multipliers: np.ndarray | None) -> Self:
         """Return this method set up for one subproblem."""
-        return replace(self, mu=mu, gap=accuracy, eps_opt=min(self.eps_opt, 1e-3 * accuracy))
+        return replace(
+            self, mu=mu, gap=accuracy, eps_opt=min(self.eps_opt, SHARE_OF_ACCURACY * accuracy)
+        )
 
     def begin(self, problem: Problem, x0: Array) -> Outer:
         """Return the state before the first stage."""
@@ -130,10 +144,10 @@ class LevelSet(Oracle[StagedState[Outer]], Staged[Outer]):
         """Return the inner method, set up for this stage."""
         smooth = problem.facts.smooth is True
         method = self.inner_method or (MinMaxProxLinear() if smooth else ProximalBundle())
-        aims = {"mu": self.mu, "accuracy": self.accuracy, "least": self.eps_opt}
-        if math.isinf(outer.level):  # any feasible point will do; infeasibility needs a proof
-            aims |= {"accuracy": min(self.accuracy, 1e-3), "target": 0.0}
-        return method.aimed(longer=2**outer.retries, **aims)
+        goals = {"mu": self.mu, "accuracy": self.accuracy, "smallest": self.eps_opt}
+        if math.isinf(outer.level):  # any feasible point will do
+            goals |= {"accuracy": min(self.accuracy, FEASIBILITY_ACCURACY), "target": 0.0}
+        return method.set_up(longer=2**outer.retries, **goals)
 
     def absorb(
         self, problem: Problem, outer: Outer, solver: Solver, inner: Any, rng: np.random.Generator

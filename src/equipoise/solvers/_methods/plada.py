@@ -1,4 +1,4 @@
-"""PLADA: a proximal Lagrangian with averaged dual ascent (P002)."""
+"""PLADA: a proximal Lagrangian with averaged dual ascent (the PLADA paper)."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from equipoise._array import Array, norm
 from equipoise.problem import Point, Problem
 from equipoise.solvers._parts.warm_start import Start, first_multipliers, start_from
 from equipoise.solvers._plada.reduced import (
-    Reduced,
+    ReducedLagrangian,
     StepSizeWarning,
     slack_bound,
     warn_beyond_theory,
 )
+from equipoise.solvers._plada.step_lengths import StepLength, first_length
 from equipoise.solvers._plada.theta_prox_linear import ProxLinearStep
-from equipoise.solvers._plada.theta_sizes import Size, first_size
 from equipoise.solvers._plada.theta_steps import ExactProxStep, SubgradientStep, ThetaStep
 from equipoise.solvers._solver import Claim, Finished, Guarantee, Solver
 from equipoise.status import Status
@@ -32,18 +32,22 @@ __all__ = [
     "StepSizeWarning",
 ]
 
-FEASIBLE = 1e-6  # a violation that counts as none, for the best feasible iterate
+# A violation that counts as none, for the best feasible iterate. Chosen.
+FEASIBLE = 1e-6
+
+# Without a tau on mini-batches: this over rho, just below the theory's bound 1 / (3 rho).
+TAU_TIMES_RHO = 0.3
 
 
 @dataclass(frozen=True)
 class State:
     """Primal and dual iterates, and the iterates the theory speaks of."""
 
-    x: Array  # (d,) iterate (theta in P002)
+    x: Array  # (d,) iterate (theta in the paper)
     u: np.ndarray  # (m,) slack, G(x) + u = 0 in the limit
     mu: np.ndarray  # (m,) averaged multipliers
     lam: np.ndarray  # (m,) multipliers, of any sign, at the iterate before x
-    size: Size  # eta
+    size: StepLength  # eta
     u_max: np.ndarray  # (m,) bound on u
     moved: float  # |dx| + |du| of the last step
     apart: float  # |lam - mu| in the last step
@@ -63,9 +67,9 @@ class PLADA(Solver[State]):
     4. mu <- mu + (gamma_t / rho) (lam - mu),
        gamma_t = min{gamma, rho delta_t / (|lam - mu|^2 + 1)}, delta_t = kappa / (t + 1)
 
-    with rho = alpha / (1 + alpha beta); u and mu start at 0. (P002 lists line 1 last; the iterates
-    are the same. On mini-batches line 1 draws one of its own.) With a tau, lam is negative while a
-    constraint is slack and u still grows; the minimiser lowers the function at least as much, and a
+    with rho = alpha / (1 + alpha beta); u starts at 0, mu too by default. (The paper lists line 1 last; the
+    iterates are the same. On mini-batches line 1 draws one of its own.) With a tau, lam is negative while
+    a constraint is slack and u still grows. The minimiser lowers the function at least as much, and a
     slack constraint does not hold x back.
 
     Output: the last iterate and [lam]_+. The theory is ergodic: a uniformly random iterate is
@@ -86,7 +90,7 @@ class PLADA(Solver[State]):
     alpha, beta, gamma : float
         ``alpha > 1``, ``0 < beta < 1``; the largest dual averaging weight, in (0, 1].
     kappa : float
-        How slowly the averaging fades; P002 does not report it. Too small is slow.
+        How slowly the averaging fades. Too small a value is slow; the paper does not report its own.
     u_max : float, optional
         A bound on -G; by default from the facts, else none.
     theta_step : ThetaStep
@@ -95,6 +99,10 @@ class PLADA(Solver[State]):
         Stop where the last step moved less than this, and |lam - mu| is smaller too.
     multipliers : array of shape (m,), optional
         Where mu starts; 0 by default.
+
+    References
+    ----------
+    The PLADA paper (anonymous), as listed in docs/references.md.
     """
 
     name: ClassVar[str] = "plada"
@@ -102,7 +110,7 @@ class PLADA(Solver[State]):
         problems="smooth objective, Lipschitz constraints, non-convex",
         quantity="running average of the squared residual",
         rate="O~(1/T) for an exact theta-step and bounded multipliers",
-        reference="P002",
+        reference="the PLADA paper",
     )
     claim: ClassVar[Claim] = Claim(("active", "bilinear", "convex"), residual=1e-5, steps=10_000)
 
@@ -134,12 +142,12 @@ class PLADA(Solver[State]):
 
     @classmethod
     def paper_linear(cls) -> Self:
-        """Return P002's settings for linear models; this tau lies outside the theory, and warns."""
+        """Return the paper's settings for linear models; this tau lies outside the theory, and warns."""
         return cls(eta=0.001, tau=0.1, alpha=10.0, beta=0.1, gamma=0.1)
 
     @classmethod
     def paper_network(cls) -> Self:
-        """Return P002's settings for networks."""
+        """Return the paper's settings for networks."""
         return cls(eta=0.1, tau=0.01, alpha=10.0, beta=0.5, gamma=0.1)
 
     @property
@@ -157,7 +165,7 @@ class PLADA(Solver[State]):
         warn_beyond_theory(self.tau, self.rho)
         point = problem.at(x0)
         G, zero = point.constraints, np.zeros(problem.n_constraints)
-        size = first_size(problem, point, self.rho, self.eta)
+        size = first_length(problem, point, self.rho, self.eta)
         u_max = slack_bound(problem, G) if self.u_max is None else zero + self.u_max
         mu = first_multipliers("PLADA", problem, self.multipliers)
         start = zero, mu, mu + self.rho * G, size, u_max
@@ -168,9 +176,9 @@ class PLADA(Solver[State]):
         x, u, mu, rho = state.x, state.u, state.mu, self.rho
         batch = problem.sample(rng)
         exact, point = batch is problem, batch.at(x)
-        tau = 0.3 / rho if self.tau is None and not exact else self.tau
-        reduced = Reduced(mu, rho, u if tau else None, state.u_max)
-        # lam and G' from one mini-batch would be correlated: a bias
+        tau = TAU_TIMES_RHO / rho if self.tau is None and not exact else self.tau
+        reduced = ReducedLagrangian(mu, rho, u if tau else None, state.u_max)
+        # Were lam and G' from one mini-batch, they would be correlated, which is a bias.
         G = (point if exact else problem.sample(rng).at(x)).constraints
         lam = reduced.multipliers(G)  # 1
         x, size = state.size.move(batch, point, lam, reduced, self.theta_step)  # 2

@@ -31,7 +31,9 @@ __all__ = [
     "ExternalRegret",
 ]
 
-SNAPSHOTS = 64  # kept at most; when there are more, every second one is dropped
+# Snapshots kept at the most; when there are more, every second one is dropped. Chosen: enough for a
+# mixture of m + 1, and a linear program with 64 unknowns is quick.
+MAX_SNAPSHOTS = 64
 
 
 @dataclass(frozen=True)
@@ -66,11 +68,12 @@ class ProxyLagrangian(Solver[State]):
 
     A plain problem's constraints are their own surrogates; see `ProxyProblem`.
 
-    Output: the best candidate, ``best_candidate`` taken online: the least violation beyond `slack`,
-    then the lowest objective; multipliers ``lam_i / lam_0`` of that step. Mini-batches flatter their
-    own iterate, so there only snapshots are candidates, evaluated on the whole problem. On convex
-    problems the last iterate ``state.x`` converges too; on others it may circle around a solution.
-    The theorem's output, a mixture of at most m + 1 snapshots, is ``mixture(state)``.
+    Output: the best candidate, that is the one with the least violation beyond `slack`, and of these the
+    one with the lowest objective; the multipliers are ``lam_i / lam_0`` of that step. The values of a
+    mini-batch flatter the iterate that was fitted to it, so there only snapshots are candidates,
+    evaluated on the whole problem. On convex problems the last iterate ``state.x`` converges too; on
+    others it may circle around a solution. The theorem's output, a mixture of at most m + 1 snapshots,
+    is ``mixture(state)``.
 
     Guarantee: the mixture over all iterates is eps-optimal and eps-feasible (for the true
     constraints) after O(eps^-2) steps, where x plays a convex game or an oracle answers for it.
@@ -87,6 +90,10 @@ class ProxyLagrangian(Solver[State]):
         Violation that a candidate may have without losing rank.
     multipliers : array of shape (m,), optional
         The weights start at (1, multipliers), scaled to the simplex; by default all is on the objective.
+
+    References
+    ----------
+    Cotter, Jiang & Sridharan 2019.
     """
 
     name: ClassVar[str] = "proxy_lagrangian"
@@ -168,6 +175,6 @@ class ProxyLagrangian(Solver[State]):
 def _snapped(kept: Candidates, x: Array, values: np.ndarray) -> Candidates:
     """Return the candidates with one more snapshot, thinned when there are too many."""
     points, table = np.vstack((kept.x, to_numpy(x))), np.vstack((kept.table, values))
-    if len(points) <= SNAPSHOTS:
+    if len(points) <= MAX_SNAPSHOTS:
         return replace(kept, x=points, table=table)
     return replace(kept, x=points[::2], table=table[::2], every=2 * kept.every)

@@ -1,4 +1,4 @@
-"""SP-LM: smoothed proximal Lagrangian method (Pu, Sun & Zhang)."""
+"""SP-LM: smoothed proximal Lagrangian method (Pu, Sun & Zhang 2024)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from equipoise._array import Array
 from equipoise.certificate import Residuals
 from equipoise.problem import Problem
 from equipoise.solvers._parts.best_pair import BestPair
-from equipoise.solvers._parts.dual_and_centre import CentreStep, DualStep
+from equipoise.solvers._parts.dual_and_centre_steps import CentreStep, DualStep
 from equipoise.solvers._parts.estimates import Constants, constants
 from equipoise.solvers._parts.warm_start import Start, first_multipliers, start_from
 from equipoise.solvers._solver import (
@@ -28,9 +28,12 @@ from equipoise.solvers._solver import (
 
 __all__ = ["SPLM"]
 
-EVERY = 10  # steps between two measurements of the constraints' slope
-PATIENCE = 500  # steps without a clearly better pair, after which the centre step is halved
-LEAST = 0.02  # of the centre step
+# Steps between two measurements of the constraints' slope, which cost a gradient or two. Chosen.
+MEASURE_EVERY = 10
+
+# Where the centre step adapts: its first value, the steps without a clearly better pair after which
+# it is halved, and its least value. Chosen; too large a centre step makes the method cycle.
+FIRST_CENTRE_STEP, PATIENCE, LEAST_CENTRE_STEP = 0.2, 500, 0.02
 
 
 @dataclass(frozen=True)
@@ -72,19 +75,20 @@ class SPLM(Solver[State]):
         theta in (0, 1]. Too large a one makes the method cycle. By default 0.2, halved (down to
         0.02) after every 500 steps without a pair better by a tenth.
     prox : float, optional
-        p, larger than L (P004 has 2 L). By default ``max(2 rho, L / 10)`` where the weak convexity rho of
-        the functions is known, else 2 L.
+        p, larger than L. By default ``max(2 rho, L / 10)`` where the weak convexity rho of the functions
+        is known, else 2 L, as in Huang, Lin & Xu 2025.
     smoothness : float, optional
         L, of all functions; by default from the problem's facts, or twice the curvature at the start
         of the objective and the worst constraint.
     cap : float
-        The largest multiplier. The theory has a finite one; P004 does not say which.
+        The largest multiplier. The theory has a finite one; Huang, Lin & Xu 2025, who compare with this
+        method, do not say which.
     multipliers : array of shape (m,), optional
         Where to start; 0 by default.
 
     References
     ----------
-    Pu, Sun & Zhang 2024; P004 (82).
+    Pu, Sun & Zhang 2024; Huang, Lin & Xu 2025, equation 82.
     """
 
     name: ClassVar[str] = "sp_lm"
@@ -124,14 +128,14 @@ class SPLM(Solver[State]):
         known = constants(type(self).__name__, problem, x0, self.smoothness, self.prox)
         lam = first_multipliers(type(self).__name__, problem, self.multipliers)
         dual = DualStep(self.dual_step or 0.0)
-        centre = CentreStep(self.centre_step or 0.2)
+        centre = CentreStep(self.centre_step or FIRST_CENTRE_STEP)
         return State(x0, x0, lam, BestPair(x0, lam), known, dual, centre)
 
     def step(self, problem: Problem, state: State, t: int, rng: np.random.Generator) -> State:
         """Return the state after step `t`."""
         x, z, L, p = state.x, state.z, state.constants.L, state.constants.p
         point, dual, centre = problem.at(x), state.dual, state.centre
-        if self.dual_step is None and (t % EVERY == 0 or dual.slope == 0.0):
+        if self.dual_step is None and (t % MEASURE_EVERY == 0 or dual.slope == 0.0):
             dual = dual.measured(point, state.lam, 0.25 * state.constants.mu)
         lam = np.clip(state.lam + dual.tau * point.constraints, 0.0, self.cap)  # 1
         n = self.step_size or 1 / (L * (1 + float(lam.sum())) + p)
@@ -140,7 +144,7 @@ class SPLM(Solver[State]):
         z = z + centre.theta * (x_new - z)  # 3
         residual = Residuals.at(problem, point, lam, uphill).largest
         if self.centre_step is None:
-            centre = centre.after(residual, state.best.residual, PATIENCE, LEAST)
+            centre = centre.after(residual, state.best.residual, PATIENCE, LEAST_CENTRE_STEP)
         best = state.best.or_better(x, lam, residual)  # 4
         return State(x_new, z, lam, best, state.constants, dual, centre)
 

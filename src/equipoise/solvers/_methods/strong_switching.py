@@ -1,4 +1,4 @@
-"""Switching subgradient method for strongly convex problems (P000, Algorithm 2)."""
+"""Switching subgradient method for strongly convex problems (Ma, Lin & Yang 2019, Algorithm 2)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["StrongSwitching"]
 
 @dataclass(frozen=True)
 class State:
-    """The iterate, the mean the theory returns, and what replaces it where there is none."""
+    """The iterate, the mean that the theory returns, and what is returned where there is none."""
 
     z: Array  # (d,) iterate
     mean: Array  # (d,) (k+1)-weighted mean of the nearly feasible iterates
@@ -53,7 +53,7 @@ class StrongSwitching(Oracle[State]):
     Parameters
     ----------
     steps : int, optional
-        K, by default ``1 / slack`` as in P000's experiments.
+        K, by default ``1 / slack`` as in the experiments of Ma, Lin & Yang 2019.
     mu : float
         A strong-convexity modulus of all functions. Too small costs time, too large the guarantee.
     slack : float
@@ -61,7 +61,7 @@ class StrongSwitching(Oracle[State]):
 
     References
     ----------
-    P000 and P001, Algorithm 2.
+    Ma, Lin & Yang 2019 and 2020, Algorithm 2.
     """
 
     name: ClassVar[str] = "strong_switching"
@@ -69,7 +69,7 @@ class StrongSwitching(Oracle[State]):
         problems="strongly convex, non-smooth",
         quantity="objective gap and violation <= eps",
         rate="O(eps^-1)",
-        reference="P000, Algorithm 2 and Theorem 2",
+        reference="Ma, Lin & Yang 2019, Algorithm 2 and Theorem 2",
     )
     needs: ClassVar[tuple[Need, ...]] = (CONVEX,)
     claim: ClassVar[Claim] = Claim(("convex", "auc"), residual=1e-2, steps=10_000)

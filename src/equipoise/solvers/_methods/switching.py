@@ -23,7 +23,9 @@ class State:
 
     x: Array  # (d,) iterate
     feasible: Array | None  # (d,) last nearly feasible iterate
-    drawn: Array | None  # (d,) nearly feasible iterate drawn with probability ~ eta
+    drawn: (
+        Array | None
+    )  # (d,) nearly feasible iterate, drawn with a probability proportional to eta
     weight: float  # sum of eta over the nearly feasible iterates
 
 
@@ -48,6 +50,10 @@ class SwitchingSubgradient(Solver[State]):
         violated constraint, another rule on the objective.
     slack : StepRule
         How much violation counts as nearly feasible.
+
+    References
+    ----------
+    Polyak 1967; Huang & Lin 2023.
     """
 
     name: ClassVar[str] = "switching"

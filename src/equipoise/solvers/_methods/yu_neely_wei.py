@@ -44,7 +44,7 @@ class YuNeelyWei(Oracle[State]):
 
     Guarantee: for convex functions, with V = sqrt(K) and alpha = K, objective gap and every constraint
     at the mean are O(log(K / delta) / sqrt(K)) with probability 1 - delta (`high_probability_bounds`).
-    There is no theory for non-convex problems; P000 ran it on them as a baseline.
+    There is no theory for non-convex problems; Ma, Lin & Yang 2019 ran it on them as a baseline.
 
     Parameters
     ----------
@@ -64,11 +64,12 @@ class YuNeelyWei(Oracle[State]):
     Line 1 is one backward pass. Line 2 needs the gradients one by one, but only where the new queue
     can be positive: with a known bound M on the gradients, ``Q_i + th_i + M |z+ - z| <= 0`` settles
     the rest without them. So a step costs 1 backward pass plus one for every nearly active
-    constraint, and 1 + m where M is unknown and on mini-batches, which M need not bound.
+    constraint. It costs 1 + m where M is unknown, and on mini-batches, which M need not bound.
 
     References
     ----------
-    P000 and P001, Algorithm 3 (with the regularised subgradients in line 1, which their boxes drop).
+    Yu, Neely & Wei 2017; Ma, Lin & Yang 2019 and 2020, Algorithm 3 (with the regularised subgradients in
+    line 1, which their boxes drop).
     """
 
     name: ClassVar[str] = "yu_neely_wei"
@@ -76,7 +77,7 @@ class YuNeelyWei(Oracle[State]):
         problems="convex, non-smooth, stochastic",
         quantity="objective gap and violation of the mean <= eps, with probability 1 - delta",
         rate="O~(eps^-2)",
-        reference="Yu, Neely & Wei 2017; P000, Algorithm 3 and Theorem 3",
+        reference="Yu, Neely & Wei 2017; Ma, Lin & Yang 2019, Algorithm 3 and Theorem 3",
     )
     claim: ClassVar[Claim] = Claim(("convex", "auc"), residual=1e-2, steps=10_000)
 
@@ -140,8 +141,8 @@ def _queues(point: Point, Q: np.ndarray, step: Array, M: float | None) -> np.nda
     """Return ``max(Q_i + th_i + <ze_i, step>, 0)``, without the gradients that cannot matter."""
     filled = Q + point.constraints
     reach = math.inf if M is None else M * norm(step)
-    open_ = np.flatnonzero(filled + reach > 0)
-    filled[open_] += to_numpy(point.gradients(1 + open_) @ step)
+    unsettled = np.flatnonzero(filled + reach > 0)
+    filled[unsettled] += to_numpy(point.gradients(1 + unsettled) @ step)
     return np.maximum(filled, 0.0)
 
 
@@ -165,7 +166,7 @@ def high_probability_bounds(
     n_constraints: int = 1,
     rho_hat: float = 0.0,
 ) -> HighProbabilityBounds:
-    """Return the constants of P000's Theorem 3, as a diagnostic.
+    """Return the constants of Theorem 3 in Ma, Lin & Yang 2019, as a diagnostic.
 
     Parameters
     ----------

@@ -8,24 +8,41 @@ import numpy as np
 
 from equipoise.sets.set import Set
 
-ROUNDS = 30  # Newton steps on the dual; it is solved in two or three
+# Newton steps on the dual at the most; two or three are the rule. Chosen.
+MAX_NEWTON_STEPS = 30
+
+# Tolerances of the quadratic programs: near rounding errors, as all is scaled to size 1.
 TIGHT = {"primal_tol": 1e-12, "dual_tol": 1e-14, "zero_tol": 1e-14}
 
+# The dual is solved where the gap between the largest function and the weighted mean is at most this
+# share of the regularisation. Chosen.
+RELATIVE_GAP = 1e-4
 
-class Linearised:
+# Armijo's rule, customary value; halvings of a step at the most.
+SUFFICIENT_INCREASE, MAX_HALVINGS = 1e-4, 30
+
+# The length, relative to max(1, |y|), along which the projection is differenced. Chosen.
+DIFFERENCE_STEP = 1e-7
+
+# Added to the scaled Hessian in turn, until the quadratic program succeeds: rows may be parallel. The
+# Newton steps correct what it changes.
+RIDGES = 1e-9, 1e-7, 1e-5
+
+
+class LinearisedMaximum:
     r"""``min_{y in X} max_i { p_i + <J_i, y - v> } + L/2 |y - v|^2`` over the functions added so far.
 
     The dual maximises ``D(w) = sum_i w_i q_i + L/2 |y - v|^2`` over the simplex, where
-    ``y = P_X(v - J'w / L)`` and ``q = p + J(y - v)`` is the gradient of D. Newton's method: the
-    derivative of the projection is taken by differences (it is linear on pieces for a polyhedron), the
-    quadratic model is maximised exactly.
+    ``y = P_X(v - J'w / L)`` and ``q = p + J(y - v)`` is the gradient of D. This is done by Newton's
+    method. The derivative of the projection, which is linear on pieces for a polyhedron, is taken by
+    differences; the quadratic model is maximised exactly.
 
     Parameters
     ----------
     domain : Set
     v : ndarray of shape (d,)
     values : ndarray of shape (n,)
-        All the p_i; -inf: never the largest.
+        All the p_i; a function with -inf is never the largest.
     gradient : callable
         i -> J_i of shape (d,); called once for each function that is added.
     weights : ndarray of shape (n,)
@@ -72,30 +89,28 @@ class Linearised:
     def solve(self, L: float) -> tuple[np.ndarray, float]:
         """Return the minimiser and the minimum (from above); the weights are kept."""
         y, q, dual = self._dual(self.w, L)
-        for _ in range(ROUNDS):
+        for _ in range(MAX_NEWTON_STEPS):
             shift = y - self.v
             gap = float(q.max() - self.w @ q)
-            if gap <= 1e-4 * (0.5 * L * (shift @ shift)) or gap <= 1e-15 * np.abs(q).max():
+            if gap <= RELATIVE_GAP * (0.5 * L * (shift @ shift)) or gap <= 1e-15 * np.abs(q).max():
                 break
             ahead = self._newton(q, y, L)
             slope = float(q @ (ahead - self.w))
-            for s in 0.5 ** np.arange(30):
+            for s in 0.5 ** np.arange(MAX_HALVINGS):
                 w = self.w + s * (ahead - self.w)
                 trial = self._dual(w, L)
-                if trial[2] >= dual + 1e-4 * s * slope:
+                if trial[2] >= dual + SUFFICIENT_INCREASE * s * slope:
                     break
             else:
                 break
-            if (
-                trial[2] <= dual and s < 1
-            ):  # a full Newton step may be lost in rounding, and still help
+            if trial[2] <= dual and s < 1:  # a whole Newton step may gain less than rounding shows
                 break
             self.w, (y, q, dual) = w, trial
         shift = y - self.v
         return y, float(q.max() + 0.5 * L * (shift @ shift))
 
     def _dual(self, w: np.ndarray, L: float) -> tuple[np.ndarray, np.ndarray, float]:
-        """The model's minimiser for these weights, the dual's gradient and value."""
+        """Return the model's minimiser for these weights, the dual's gradient and value."""
         y = self.domain.project(self.v - (w @ self.rows) / L)
         shift = y - self.v
         q = self.heights + self.rows @ shift
@@ -108,18 +123,18 @@ class Linearised:
         k = q.size
         base = self.v - (self.w @ self.rows) / L
         lengths = np.linalg.norm(self.rows, axis=1)
-        t = 1e-7 * max(1.0, float(np.linalg.norm(y))) / np.maximum(lengths, 1e-300)
+        t = DIFFERENCE_STEP * max(1.0, float(np.linalg.norm(y))) / np.maximum(lengths, 1e-300)
         moved = np.array([self.domain.project(base + s * row) - y for s, row in zip(t, self.rows)])
         H = self.rows @ (moved / t[:, None]).T / L
         scale = max(float(np.trace(H)) / k, float(np.ptp(q)), 1e-300)
-        # minimise (u - w)'H(u - w)/2 - q'(u - w): bounds 0 <= u <= 1 first, then sum u = 1
+        # Minimise (u - w)'H(u - w)/2 - q'(u - w) with the bounds 0 <= u <= 1 and the row sum u = 1.
         bounds = np.ones(k + 1), np.append(np.zeros(k), 1.0)
         sense = np.append(np.zeros(k, dtype=np.int32), np.int32(5))
-        for ridge in (1e-9, 1e-7, 1e-5):  # rows may be parallel; the Newton steps forget the ridge
+        for ridge in RIDGES:
             model = (H + H.T) / (2 * scale) + ridge * np.eye(k)
             f = (q.max() - q) / scale - model @ self.w
             u, _, flag, _ = solve(model, f, np.ones((1, k)), *bounds, sense, **TIGHT)
             u = np.maximum(u, 0.0)
             if flag == 1 and q @ (u / u.sum() - self.w) > 0:
                 return u / u.sum()
-        return np.eye(k)[int(q.argmax())]  # towards the largest function: always uphill
+        return np.eye(k)[int(q.argmax())]  # towards the largest function, which is always uphill

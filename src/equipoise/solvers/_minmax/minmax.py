@@ -1,4 +1,4 @@
-"""What methods for ``min_X P``, ``P = max_i p_i`` share: they bracket the minimum from both sides."""
+"""What methods for ``min_X P``, ``P = max_i p_i`` share: they bound the minimum from both sides."""
 
 from __future__ import annotations
 
@@ -16,6 +16,13 @@ from equipoise.problems.merit import Maximum, MeritProblem
 from equipoise.sets.set import Set
 from equipoise.solvers._solver import CONVEX, Need, Solver
 from equipoise.status import Status
+
+# On an unbounded domain, lower bounds leave out points farther than this many times max(1, |x|); chosen.
+REACH_OF_UNBOUNDED = 10.0
+
+# The modulus that bounds a linear function from below on a bounded domain, relative to its slope over
+# the diameter: the smaller, the tighter is the bound, until rounding errors show. Chosen.
+RELATIVE_MODULUS = 1e-6
 
 
 @dataclass(frozen=True)
@@ -49,8 +56,8 @@ class MinMax(Solver[State], Generic[State]):
     ----------
     mu : float
         A strong-convexity modulus of every function.
-    accuracy, least : float
-        Stop once ``upper - lower <= accuracy * max(least, |upper|)``.
+    accuracy, smallest : float
+        Stop once ``upper - lower <= accuracy * max(smallest, |upper|)``.
     target : float
         Stop too once ``upper < target``.
     budget : int
@@ -61,7 +68,7 @@ class MinMax(Solver[State], Generic[State]):
 
     mu: float = 0.0
     accuracy: float = 1e-2
-    least: float = 1e-8
+    smallest: float = 1e-8
     target: float = -math.inf
     budget: int = 1000
 
@@ -69,20 +76,20 @@ class MinMax(Solver[State], Generic[State]):
         owner = type(self).__name__
         _check.non_negative(owner, "mu", self.mu)
         _check.positive(owner, "accuracy", self.accuracy)
-        _check.positive(owner, "least", self.least)
+        _check.positive(owner, "smallest", self.smallest)
         _check.count(owner, "budget", self.budget, least=1)
 
     @abstractmethod
     def bracket(self, state: State) -> Bracket:
         """Return what is known of the minimum."""
 
-    def aimed(self, *, longer: int, **aims: float) -> Self:
-        """Return this method with other aims, and a budget `longer` times its own."""
-        return replace(self, budget=self.budget * longer, **aims)
+    def set_up(self, *, longer: int, **goals: float) -> Self:
+        """Return this method with other parameters, and a budget `longer` times its own."""
+        return replace(self, budget=self.budget * longer, **goals)
 
     def reached(self, bracket: Bracket) -> bool:
         """Whether the bracket is as tight as asked, or the target reached."""
-        allowed = self.accuracy * max(self.least, abs(bracket.upper))
+        allowed = self.accuracy * max(self.smallest, abs(bracket.upper))
         return bracket.upper < self.target or bracket.upper - bracket.lower <= allowed
 
     def output(self, state: State) -> tuple[Array, None]:
@@ -99,11 +106,11 @@ class MinMax(Solver[State], Generic[State]):
 def lowest(domain: Set, x: np.ndarray, g: np.ndarray, mu: float) -> float:
     """Bound ``min_{z in X} <g, z - x> + mu/2 |z - x|^2`` from below, by one projection.
 
-    For s >= mu, the minimum with s in place of mu is too large by at most ``(s - mu)/2 D^2``. On an
-    unbounded domain with mu = 0, points farther than `reach` are left out.
+    With some s >= mu in place of mu, one projection gives the minimum, which is too large by at most
+    ``(s - mu)/2 D^2``. On an unbounded domain with mu = 0, points farther than `reach` are left out.
     """
     D, length = reach(domain, x), norm(g)
-    s = max(mu, length / D * (1e-6 if math.isfinite(domain.diameter) else 1.0))
+    s = max(mu, length / D * (RELATIVE_MODULUS if math.isfinite(domain.diameter) else 1.0))
     if s == 0.0:
         return 0.0
     shift = domain.project(x - g / s) - x
@@ -113,7 +120,7 @@ def lowest(domain: Set, x: np.ndarray, g: np.ndarray, mu: float) -> float:
 def reach(domain: Set, x: Array) -> float:
     """Return the diameter of the domain, or a multiple of ``|x|`` where it is unbounded."""
     diameter = domain.diameter
-    return diameter if math.isfinite(diameter) else 10 * max(1.0, norm(x))
+    return diameter if math.isfinite(diameter) else REACH_OF_UNBOUNDED * max(1.0, norm(x))
 
 
 def functions(problem: Problem, x: Array) -> tuple[Point, np.ndarray]:

@@ -10,9 +10,16 @@ import numpy as np
 
 from equipoise._array import Array, like, to_numpy
 from equipoise.problem import Problem
-from equipoise.solvers._minmax.linearised_maximum import Linearised
+from equipoise.solvers._minmax.linearised_maximum import LinearisedMaximum
 from equipoise.solvers._minmax.minmax import Bracket, MinMax, functions, largest, lowest
 from equipoise.solvers._solver import Guarantee
+
+# The factor on L from step to step, before it is doubled where needed. Chosen: it costs one doubling
+# every other step.
+LOWER_L = 0.7
+
+# Doublings and added functions in one step, at the most: then L is beyond all bounds.
+MAX_TRIES = 60
 
 
 @dataclass(frozen=True)
@@ -40,6 +47,10 @@ class MinMaxProxLinear(MinMax[Momentum]):
     Output: the point with the least P.
 
     Guarantee: P - H = O(1/k^2); linear for strongly convex functions, with restarts.
+
+    References
+    ----------
+    Nesterov 2004, Section 2.3; for the restarts O'Donoghue & Candes 2015.
     """
 
     name: ClassVar[str] = "minmax_prox_linear"
@@ -62,11 +73,11 @@ class MinMaxProxLinear(MinMax[Momentum]):
         x = bracket.x
         v = X.project(x + (k / (k + 3)) * (x - state.previous)) if k else x  # 1
         point, p = functions(problem, v)
-        model = Linearised(
+        model = LinearisedMaximum(
             X, to_numpy(v), p, lambda i: to_numpy(point.gradient(i)), bracket.weights
         )
-        L = 0.7 * state.L
-        for _ in range(60):  # 2
+        L = LOWER_L * state.L
+        for _ in range(MAX_TRIES):  # 2
             y, bound = model.solve(L)
             values = functions(problem, like(y, x))[1]
             if values.max() <= bound + 1e-14 * max(1.0, abs(bound)):

@@ -10,12 +10,15 @@ import numpy as np
 
 from equipoise._array import Array, like, norm, to_numpy
 from equipoise.problem import Problem
-from equipoise.solvers._minmax.linearised_maximum import Linearised
+from equipoise.solvers._minmax.linearised_maximum import LinearisedMaximum
 from equipoise.solvers._minmax.minmax import Bracket, MinMax, functions, largest, lowest
 from equipoise.solvers._solver import Guarantee
 
-PLANES = 60  # beyond this many, those without weight are dropped
-ENOUGH = 0.1  # of the predicted decrease makes a serious step
+# Where there are so many planes, those without weight are dropped. Chosen.
+MAX_PLANES = 60
+
+# The centre moves where P falls by this share of the predicted decrease. Chosen, a customary value.
+SERIOUS_STEP = 0.1
 
 
 @dataclass(frozen=True)
@@ -27,13 +30,13 @@ class Planes:
     offsets: np.ndarray  # (n,) plane i is offsets_i + <slopes_i, y>
     owners: np.ndarray  # (n,) the function each plane belongs to
     weights: np.ndarray  # (n,) in the last model's dual
-    L: float
+    L: float  # weight of the regularisation
 
     def joined(
         self, w: np.ndarray, i: int, g: np.ndarray, offset: float, bracket: Bracket, L: float
     ) -> Planes:
-        """Return the planes with one more; where there are many, only those of weight are kept."""
-        keep = w > 0 if w.size >= PLANES else np.ones(w.size, dtype=bool)
+        """Return the planes with one more; where there are many, those without weight are dropped."""
+        keep = w > 0 if w.size >= MAX_PLANES else np.ones(w.size, dtype=bool)
         return Planes(
             bracket,
             np.vstack((self.slopes[keep], g)),
@@ -57,6 +60,10 @@ class ProximalBundle(MinMax[Planes]):
     Output: the point with the least P.
 
     Guarantee: P - H = O(k^-1/3) for constant L, far better in practice; O(log k / k) for mu > 0.
+
+    References
+    ----------
+    Lemarechal 1978; Kiwiel 1990; for the rate Kiwiel 2000.
     """
 
     name: ClassVar[str] = "proximal_bundle"
@@ -81,7 +88,7 @@ class ProximalBundle(MinMax[Planes]):
         X, bracket, L = problem.domain, state.bracket, state.L
         x, slopes = to_numpy(bracket.x), state.slopes
         heights = state.offsets + slopes @ x
-        model = Linearised(X, x, heights, lambda j: slopes[j], state.weights)
+        model = LinearisedMaximum(X, x, heights, lambda j: slopes[j], state.weights)
         while True:  # 1
             y, _ = model.solve(L)
             planes = heights + slopes @ (y - x)
@@ -95,7 +102,7 @@ class ProximalBundle(MinMax[Planes]):
         g = to_numpy(point.gradient(i))
         predicted = bracket.upper - float(planes.max())
         new = bracket.improved(bracket.x, bracket.upper, lower, weights)
-        if bracket.upper - P >= ENOUGH * max(predicted, 1e-300):  # 4
+        if bracket.upper - P >= SERIOUS_STEP * max(predicted, 1e-300):  # 4
             new, L = replace(new, x=point.x, upper=P), L / 2
         elif P - g @ (y - x) < bracket.upper - predicted:
             L = 2 * L

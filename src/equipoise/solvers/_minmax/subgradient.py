@@ -40,6 +40,10 @@ class MinMaxSubgradient(MinMax[Averages]):
     Output: the iterate with the least P.
 
     Guarantee: P - H = O(1/k) for mu > 0, O(1/sqrt k) for mu = 0.
+
+    References
+    ----------
+    Lacoste-Julien, Schmidt & Bach 2012; Nesterov 2004.
     """
 
     name: ClassVar[str] = "minmax_subgradient"

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-
 from equipoise._array import Array, dot, norm
+from equipoise.solvers._newton.hessian import Map
 
-Map = Callable[[Array], Array]
-Seen = deque[tuple[np.ndarray, ...]]  # directions p with H p, scaled so that <p, H p> = 1
+# Products at the most. Chosen: a direction that takes more is not worth being exact.
+MAX_PRODUCTS = 250
+
+# Curvature along p counts as negative from this many times |p|^2 downwards: rounding errors.
+NO_CURVATURE = 1e-14
 
 
 @dataclass(frozen=True)
@@ -27,10 +28,10 @@ def conjugate_gradients(
     product: Map,
     target: Array,
     accuracy: float,
-    floor: float = 0.0,
-    most: int = 250,
+    small_enough: float = 0.0,
+    max_products: int = MAX_PRODUCTS,
     precondition: Map | None = None,
-    seen: Seen | None = None,
+    note: Callable[[Array, Array, float], None] | None = None,
 ) -> Direction:
     """Solve ``H d = target`` roughly; stop at negative curvature.
 
@@ -44,31 +45,29 @@ def conjugate_gradients(
     accuracy : float
         The residual to reach, relative to the target's norm; with 1, the preconditioner's answer
         is taken as it is.
-    floor : float
-        A residual that is small enough whatever the target.
-    most : int
-        Products at the most.
+    small_enough : float
+        A residual at which to stop whatever the target.
+    max_products : int
     precondition : callable, optional
         ``v -> M v`` with M positive definite, close to the inverse of H.
-    seen : deque, optional
-        Gets the directions with their products.
+    note : callable, optional
+        Called with every direction p, its product H p and its curvature <p, H p>.
     """
     if accuracy >= 1.0 and precondition is not None:
         return Direction(precondition(target), 0, True)
-    d, r = 0.0 * target, 1.0 * target  # changed in place below, p too: vectors can be long
+    d, r = 0.0 * target, 1.0 * target  # new arrays, changed in place: vectors can be long
     z = r if precondition is None else precondition(r)
     p = 1.0 * z
-    square, goal, length = dot(r, z), max(accuracy * norm(target), floor), norm(p)
-    for k in range(most):
+    square, goal, length = dot(r, z), max(accuracy * norm(target), small_enough), norm(p)
+    for k in range(max_products):
         if norm(r) <= goal or square <= 0.0:
             return Direction(d, k, True)
         Hp = product(p)
         curvature = dot(p, Hp)
-        if curvature <= 1e-14 * dot(p, p):  # a direction of descent that only gets better
+        if curvature <= NO_CURVATURE * dot(p, p):  # downhill all along p: go as far as d or p reach
             return Direction(d + (max(norm(d), length) / norm(p)) * p, k + 1, False)
-        if seen is not None:
-            root = curvature**0.5  # noted in single precision: many long vectors
-            seen.append(tuple(np.asarray(v / root, dtype=np.float32) for v in (p, Hp)))
+        if note is not None:
+            note(p, Hp, curvature)
         a = square / curvature
         d += a * p
         r -= a * Hp
@@ -78,4 +77,4 @@ def conjugate_gradients(
         p *= square / last
         p += z
         del z
-    return Direction(d, most, True)
+    return Direction(d, max_products, True)

@@ -2,36 +2,46 @@
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
 
 from equipoise._array import Array, norm
 from equipoise.problem import Problem
-from equipoise.problems.merit import AugmentedLagrangian
-from equipoise.solvers._newton.chord import Chord, dual
-from equipoise.solvers._newton.conjugate_gradients import Direction, Seen, conjugate_gradients
+from equipoise.problems.merit import AugmentedLagrangianMerit
+from equipoise.solvers._newton.chord import FAST_JUMP, Chord
+from equipoise.solvers._newton.conjugate_gradients import Direction, conjugate_gradients
+from equipoise.solvers._newton.dual_multipliers import dual_multipliers
+from equipoise.solvers._newton.hessian import hessian
 from equipoise.solvers._newton.pair import Pair, pair_at
-from equipoise.solvers._newton.preconditioner import Learned, hessian
-from equipoise.solvers._parts.try_at import attempt
+from equipoise.solvers._newton.preconditioner import Preconditioner
+from equipoise.solvers._newton.remembered import Notes
+from equipoise.solvers._parts.try_at import try_at
 
-FAR = 100.0  # how far a jump may lead, relative to the point
-WORSE = 10.0  # how much the residual may grow, where the merit falls
-FAST = 0.1  # what a jump may leave of the residual for chord steps to follow
-SEEN, NUMBERS = 12, 40_000  # directions of CG that are remembered, and their numbers: at the most
-MANY = 32  # constraints that may be active, beyond which no jump is tried
+# A jump longer than this many times max(1, |x|) is refused: constraints exclude each other, or nearly.
+# Chosen.
+MAX_JUMP = 100.0
+
+# With more constraints that may become active no jump is tried: each takes a run of CG. Chosen.
+MAX_ACTIVE = 32
+
+# The share of the slope by which the merit must fall (Armijo's rule, customary value).
+SUFFICIENT_DECREASE = 1e-4
+
+# How much the residual may grow where the merit falls, and what must be left of it where the merit
+# rises, by at most `ALLOWED_RISE` times the residual. Chosen.
+ALLOWED_GROWTH, MUST_HALVE, ALLOWED_RISE = 10.0, 0.5, 0.1
 
 
 def jump(
     problem: Problem,
     at: Pair,
     b: float,
-    known: Learned,
+    preconditioner: Preconditioner,
     accuracy: float,
-    rough: float = 1.0,
+    row_accuracy: float = 1.0,
     tol: float = 0.0,
-) -> tuple[Pair | None, Learned]:
+) -> tuple[Pair | None, Preconditioner]:
     """Return where sequential quadratic programming leads, None if it does not lower its merit.
 
     1. d <- truncated CG for ``H d = -grad L``, with H the Lagrangian's Hessian and F, an estimate of
@@ -51,27 +61,29 @@ def jump(
     at : Pair
     b : float
         The penalty: constraints with ``lam_i > 0`` or ``lam_i + b f_i > 0`` may become active.
-    known : Learned
+    preconditioner : Preconditioner
         F, and what CG has seen of H; returned with what it has seen here.
     accuracy : float
         The residual of line 1, relative to its start; with 1, F is taken for H.
-    rough : float
+    row_accuracy : float
         The same for line 2.
     tol : float
         The KKT residual that is small enough; line 1 aims for a third of it.
     """
-    way, known = _newton(problem, at, b, known, accuracy, rough, tol)  # 1-3
+    way, preconditioner = _newton(
+        problem, at, b, preconditioner, accuracy, row_accuracy, tol
+    )  # 1-3
     if way is None:
-        return None, known
-    landed = _search(problem, at, way.d, way.mu, b, way.slope)  # 4
-    fast = landed is not None and landed.residual <= FAST * at.residual
-    if landed is not None and fast and known.factor.ndim == 2:  # 5
-        landed = Chord(way.rows, way.J, way.Z, known).follow(problem, landed, tol)
-    return landed, known
+        return None, preconditioner
+    landed = _search(problem, at, way, b)  # 4
+    fast = landed is not None and landed.residual <= FAST_JUMP * at.residual
+    if landed is not None and fast and preconditioner.is_matrix:  # 5
+        landed = Chord(way.rows, way.J, way.Z, preconditioner).follow(problem, landed, tol)
+    return landed, preconditioner
 
 
 @dataclass(frozen=True)
-class _Way:
+class _JumpDirection:
     """Where a jump leads."""
 
     d: Array  # (d,)
@@ -86,35 +98,34 @@ def _newton(
     problem: Problem,
     at: Pair,
     b: float,
-    known: Learned,
+    preconditioner: Preconditioner,
     accuracy: float,
-    rough: float,
+    row_accuracy: float,
     tol: float,
-) -> tuple[_Way | None, Learned]:
+) -> tuple[_JumpDirection | None, Preconditioner]:
     """Take lines 1 to 3; the evaluation with its large arrays is let go of before the next one."""
     x, lam, point = at.x, at.lam, problem.at(at.x)
     piece = problem.domain.tangent_map(x, -at.gradient)
     bend = problem.domain.bending(x, -at.gradient)
     product = hessian(problem, point, np.concatenate(([1.0], lam)))
-    seen: Seen = deque(maxlen=min(SEEN, max(2, NUMBERS // x.size)))
-    products = [0]
+    notes, products = Notes(x.size), [0]
 
-    def solved(target: Array, accuracy: float, floor: float = 0.0) -> Direction:
+    def solved(target: Array, accuracy: float, small_enough: float = 0.0) -> Direction:
         found = conjugate_gradients(
             lambda v: piece(product(v) + bend * v),
             target,
             accuracy,
-            floor,
-            precondition=lambda v: piece(known.solve(v)),
-            seen=seen,
+            small_enough,
+            precondition=lambda v: piece(preconditioner.solve(v)),
+            note=notes,
         )
         products.append(found.products)
         return found
 
     newton = solved(piece(-at.gradient), accuracy, 0.3 * tol)  # 1
     candidates = np.flatnonzero((lam > 0) | (lam + b * point.constraints > 0))
-    if not newton.convex or candidates.size > MANY:
-        return None, known.after(seen, max(products))
+    if not newton.convex or candidates.size > MAX_ACTIVE:
+        return None, preconditioner.after(notes, max(products))
     d, mu, slope = newton.d, np.zeros(lam.size), at.gradient
     J, Z = np.zeros((0, x.size)), np.zeros((x.size, 0))
     if candidates.size:  # 2
@@ -122,33 +133,31 @@ def _newton(
         J = point.gradients(1 + candidates)
         Z = np.empty((x.size, candidates.size), order="F")
         for k, row in enumerate(J):
-            Z[:, k] = solved(piece(row), rough).d
-        mu[candidates] = new = dual(J @ Z, f + J @ (d + Z @ old))
+            Z[:, k] = solved(piece(row), row_accuracy).d
+        mu[candidates] = new = dual_multipliers(J @ Z, f + J @ (d + Z @ old))
         if not np.isfinite(new).all():
-            return None, known.after(seen, max(products))
+            return None, preconditioner.after(notes, max(products))
         d = d - Z @ (new - old)  # 3
         slope = slope + (np.maximum(new + b * f, 0.0) - old) @ J
-    known = known.after(seen, max(products))
-    if not norm(d) <= FAR * max(1.0, norm(x)):  # constraints that exclude each other, or nearly
-        return None, known
-    return _Way(d, mu, float(slope @ d), candidates, J, Z), known
+    preconditioner = preconditioner.after(notes, max(products))
+    if not norm(d) <= MAX_JUMP * max(1.0, norm(x)):
+        return None, preconditioner
+    return _JumpDirection(d, mu, float(slope @ d), candidates, J, Z), preconditioner
 
 
-def _search(
-    problem: Problem, at: Pair, d: Array, mu: np.ndarray, b: float, slope: float
-) -> Pair | None:
-    """Return the first point along `d` that line 4 accepts."""
-    merit, values = AugmentedLagrangian(mu, b), problem.at(at.x).values
-    value, fall = merit(values)[0], min(0.0, slope)
+def _search(problem: Problem, at: Pair, way: _JumpDirection, b: float) -> Pair | None:
+    """Return the first point along the direction that line 4 accepts."""
+    merit, values = AugmentedLagrangianMerit(way.mu, b), problem.at(at.x).values
+    value, fall = merit(values)[0], min(0.0, way.slope)
     rounding = 100 * problem.facts.rounding * max(1.0, abs(value))
     for s in (1.0, 0.5, 0.25):
-        ahead = attempt(problem, problem.domain.project(at.x + s * d))
+        ahead = try_at(problem, problem.domain.project(at.x + s * way.d))
         if ahead is None:
             continue
         rise = merit(ahead.values)[0] - value
-        lower = rise <= 1e-4 * s * fall + rounding
-        if lower or (s == 1.0 and rise <= 0.1 * at.residual):
-            landed = pair_at(problem, ahead, at.lam + s * (mu - at.lam))
-            if landed.residual <= (WORSE if lower else 0.5) * at.residual:
+        lower = rise <= SUFFICIENT_DECREASE * s * fall + rounding
+        if lower or (s == 1.0 and rise <= ALLOWED_RISE * at.residual):
+            landed = pair_at(problem, ahead, at.lam + s * (way.mu - at.lam))
+            if landed.residual <= (ALLOWED_GROWTH if lower else MUST_HALVE) * at.residual:
                 return landed
     return None

@@ -22,7 +22,6 @@ class Pair:
 
 
 def pair_at(problem: Problem, point: Point, lam: np.ndarray) -> Pair:
-    """Return the pair of an evaluated point: one backward pass."""
+    """Return the pair of an evaluated point; it costs one backward pass."""
     gradient = point.lagrangian_gradient(lam)
-    residual = Residuals.at(problem, point, lam, gradient).largest
-    return Pair(point.x, lam, gradient, residual)
+    return Pair(point.x, lam, gradient, Residuals.at(problem, point, lam, gradient).largest)

@@ -8,7 +8,22 @@ from dataclasses import dataclass
 from equipoise import _check
 from equipoise._array import Array, dot, namespace, norm
 from equipoise.problem import Point, Problem
-from equipoise.solvers._parts.try_at import attempt
+from equipoise.solvers._parts.try_at import try_at
+
+# The length of the step, relative to max(1, |x|), along which the first curvature is measured:
+# long enough for a difference of gradients to have digits. Chosen.
+PROBE = 1e-4
+
+# On an unbounded domain the first step is at most this long, relative to max(1, |x|). Chosen.
+LONGEST_FIRST_STEP = 1e3
+
+# Where |x - y|^2 / n is below this many rounding errors of F, values no longer tell the curvature,
+# and gradients are compared instead. Derived: 1e5 errors leave five digits.
+TOO_CLOSE = 1e5
+
+# The next step is 1.1 times as long where the curvature used less than half of what 1 / n allows;
+# a step that is refused is cut to 0.9 / curvature, between a tenth and a half. Chosen.
+GROWTH, LEAST_CUT, SMALLEST_CUT, SAFETY = 1.1, 0.5, 0.1, 0.9
 
 
 class StepSize(ABC):
@@ -55,38 +70,38 @@ class Backtracking(StepSize):
             _check.positive("Backtracking", "first", self.first)
 
     def start(self, problem: Problem, point: Point) -> float:
-        """Return `first`, or ``1 / L`` with L the bend of F along a short step downhill."""
+        """Return `first`, or ``1 / L`` with L the curvature of F along a short step downhill."""
         if self.first is not None:
             return self.first
         x, g = point.x, point.gradient(0)
-        slope = norm(g)
+        slope, size = norm(g), max(1.0, norm(x))
         if slope == 0.0:
             return 1.0
-        length = 1e-4 * max(1.0, norm(x))
-        near = problem.at(problem.domain.project(x - (length / slope) * g))
-        moved = norm(near.x - x)
-        bend = norm(near.gradient(0) - g) / moved if moved > 0 else 0.0
-        return 1.0 / max(bend, slope / min(problem.domain.diameter, 1e3 * max(1.0, norm(x))))
+        ahead = problem.at(problem.domain.project(x - (PROBE * size / slope) * g))
+        moved = norm(ahead.x - x)
+        curvature = norm(ahead.gradient(0) - g) / moved if moved > 0 else 0.0
+        longest = min(problem.domain.diameter, LONGEST_FIRST_STEP * size)
+        return 1.0 / max(curvature, slope / longest)
 
     def descend(self, problem: Problem, at_y: Point, n: float) -> tuple[Point, float, float]:
         """Cut n until ``F(x) <= F(y) + <grad F(y), x - y> + |x - y|^2 / (2 n)``."""
         y, g = at_y.x, at_y.gradient(0)
         while True:
-            at_x = attempt(problem, problem.domain.project(y - n * g))
+            at_x = try_at(problem, problem.domain.project(y - n * g))
             if at_x is None:
-                n *= 0.1
+                n *= SMALLEST_CUT
                 continue
             d = at_x.x - y
             square = dot(d, d)
             if square == 0.0:
                 return at_x, n, n
-            bend = at_x.objective - at_y.objective - dot(g, d)
-            if square / n <= 1e5 * rounding(y) * abs(at_y.objective):  # values too close to tell
-                bend = 0.5 * dot(at_x.gradient(0) - g, d)
-            curvature = 2 * bend / square
+            rise = at_x.objective - at_y.objective - dot(g, d)  # beyond the linear part
+            if square / n <= TOO_CLOSE * rounding(y) * abs(at_y.objective):
+                rise = 0.5 * dot(at_x.gradient(0) - g, d)
+            curvature = 2 * rise / square
             if curvature * n <= 1.0:
-                return at_x, n, n if curvature * n > 0.5 else 1.1 * n
-            n = max(0.1 * n, min(0.5 * n, 0.9 / curvature))
+                return at_x, n, n if curvature * n > 0.5 else GROWTH * n
+            n = max(SMALLEST_CUT * n, min(LEAST_CUT * n, SAFETY / curvature))
 
 
 def rounding(x: Array) -> float:

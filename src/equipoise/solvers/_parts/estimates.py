@@ -10,6 +10,17 @@ from equipoise import _check
 from equipoise._array import Array, like, norm
 from equipoise.problem import Point, Problem
 
+# The first penalty of an augmented Lagrangian, for constraints of slope 10 and less. Chosen; the
+# method raises it where it is too small.
+FIRST_PENALTY = 10.0
+
+# An estimate of the smoothness is doubled: power iteration finds a lower bound, and at one point.
+DOUBT = 2.0
+
+# The length of the steps, relative to max(1, |x|), along which differences of gradients are taken:
+# far above rounding errors, far below the size of x. Chosen.
+PROBE = 1e-5
+
 
 @dataclass(frozen=True)
 class Constants:
@@ -25,8 +36,9 @@ def constants(
 ) -> Constants:
     """Return the constants: given, known, or estimated from the functions at `x`.
 
-    P004 has ``p > L`` and ``mu = p - L``, for L bounds the weak convexity rho. A large p makes the
-    centre slow: where rho is known, ``p = max(2 rho, L / 10)`` and ``mu = p - rho`` by default.
+    Huang, Lin & Xu 2025 have ``p > L`` and ``mu = p - L``, as L bounds the weak convexity rho. A large
+    p makes the centre slow: so where rho is known, ``p = max(2 rho, L / 10)`` and ``mu = p - rho`` by
+    default.
     """
     facts = problem.facts
     L = smoothness if smoothness is not None else facts.smoothness
@@ -34,7 +46,7 @@ def constants(
         L = 0.5 * prox
     elif L is None:
         used = (0, problem.at(x).worst) if problem.n_constraints else (0,)
-        L = 2 * max(curvature(problem, x, i) for i in used)
+        L = DOUBT * max(curvature(problem, x, i) for i in used)
     if prox is not None:
         if not prox > L:
             _check.fail(owner, "prox", f"must exceed the smoothness L = {L:g}", prox)
@@ -49,17 +61,20 @@ def constants(
 
 
 def first_penalty(point: Point) -> float:
-    """Return 10, or ``1000 / |grad f_i|^2`` where the worst constraint is steeper than 10."""
+    """Return 10, or ``1000 / |grad f_i|^2`` where the worst constraint is steeper than 10.
+
+    The curvature that the penalty adds, ``b |grad f_i|^2``, is then at most 1000.
+    """
     if not point.constraints.size:
-        return 10.0
-    return 10.0 / max(1.0, 0.1 * norm(point.gradient(point.worst))) ** 2
+        return FIRST_PENALTY
+    return FIRST_PENALTY / max(1.0, 0.1 * norm(point.gradient(point.worst))) ** 2
 
 
 def constraint_slope(point: Point, lam: np.ndarray) -> float:
     """Estimate ``|J|`` over the constraints that are violated or have a multiplier.
 
-    From one combination of their gradients with equal signs and one with mixed signs, so that
-    neither parallel nor opposite gradients hide.
+    It comes from one combination of their gradients with equal signs and one with mixed signs, so
+    that neither parallel nor opposite gradients hide.
     """
     weights = lam + np.maximum(point.constraints, 0.0)
     if not weights.any():
@@ -74,17 +89,17 @@ def constraint_slope(point: Point, lam: np.ndarray) -> float:
 def curvature(problem: Problem, x: Array, index: int, tries: int = 10) -> float:
     """Estimate how much one function bends at `x`: a lower bound of its smoothness.
 
-    Power iteration on its Hessian by differences of gradients, at points of the domain.
+    By power iteration on its Hessian, with differences of gradients at points of the domain.
     """
     g, size = problem.at(x).gradient(index), 0.0
     v = like(np.cos(np.arange(1.0, problem.dim + 1)), x)
     for _ in range(tries):
-        near = problem.domain.project(x + (1e-5 * max(1.0, norm(x)) / norm(v)) * v)
-        moved = norm(near - x)
+        beside = problem.domain.project(x + (PROBE * max(1.0, norm(x)) / norm(v)) * v)
+        moved = norm(beside - x)
         if moved == 0.0:
             v = -v
             continue
-        v = (problem.at(near).gradient(index) - g) / moved
+        v = (problem.at(beside).gradient(index) - g) / moved
         if norm(v) == 0.0:
             break
         size = max(size, norm(v))

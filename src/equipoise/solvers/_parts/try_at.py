@@ -6,7 +6,7 @@ from equipoise._array import Array
 from equipoise.problem import Point, Problem
 
 
-def attempt(problem: Problem, x: Array) -> Point | None:
+def try_at(problem: Problem, x: Array) -> Point | None:
     """Evaluate a trial point; None where a function is not finite there, so that a shorter step is tried.
 
     An objective of minus infinity is no reason for a shorter step: that error is passed on.

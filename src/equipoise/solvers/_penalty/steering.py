@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from equipoise import _check
-from equipoise.solvers._penalty.linear_rows import LinearModel
+from equipoise.solvers._penalty.linearised_penalty import LinearisedPenalty
 
 
 class PenaltyRule(ABC):
@@ -54,15 +54,15 @@ class Steered:
 
     p: float
     psi: float  # criticality of the penalty function
-    theta: float  # criticality of the violation (or h, where this bound says enough)
+    theta: float  # criticality of the violation, or its upper bound h where that suffices
     lam: np.ndarray  # (m,) multipliers of the linear program behind psi
 
 
-def steer(model: LinearModel, p: float, xi: float, eps: float, rule: PenaltyRule) -> Steered:
-    """Raise `p` until a unit step promises the share `xi` of the best relief of the violation."""
+def steer(model: LinearisedPenalty, p: float, xi: float, eps: float, rule: PenaltyRule) -> Steered:
+    """Raise `p` until a unit step promises the share `xi` of the best possible fall of the violation."""
     s, lam = model.minimise(p, 1.0)
     theta = h = model.violation
-    if model.decrease(s, p) < xi * p * h:  # else p is large enough, as theta <= h
+    if model.decrease(s, p) < xi * p * h:  # otherwise p is large enough, as theta <= h
         theta = max(0.0, model.relief(model.restore(1.0)))
     while theta > eps and model.decrease(s, p) < xi * p * theta:
         p = rule(p)

@@ -12,12 +12,12 @@ from equipoise.problem import Point, Problem
 
 
 @dataclass(frozen=True, eq=False)
-class Reduced:
-    """``max_lam F(x) + <lam, G(x) + u> - |lam - mu|^2 / (2 rho)`` for fixed mu and fixed or least u."""
+class ReducedLagrangian:
+    """``max_lam F(x) + <lam, G(x) + u> - |lam - mu|^2 / (2 rho)``, for a given u or the minimising one."""
 
     mu: np.ndarray  # (m,)
     rho: float
-    u: np.ndarray | None  # (m,) fixed slack; None: the minimiser
+    u: np.ndarray | None  # (m,) given slack; None for the minimiser
     u_max: np.ndarray  # (m,) its bound
 
     def slack(self, G: np.ndarray) -> np.ndarray:

@@ -13,6 +13,9 @@ from equipoise.problem import Point, Problem
 from equipoise.solvers._plada.theta_steps import ThetaStep
 from equipoise.solvers._solver import UnsuitableSolverError
 
+# The weight of the proximal term in `_box_qp`; its error is about the square. Chosen.
+PROXIMAL_WEIGHT = 1e-10
+
 
 @dataclass(frozen=True)
 class ProxLinearStep(ThetaStep):
@@ -40,20 +43,20 @@ class ProxLinearStep(ThetaStep):
 
     def __call__(self, problem: Problem, point: Point, lam: np.ndarray, eta: float) -> Array:
         """Return the next iterate."""
-        # the sign of c_i cancels: |c + <gc, d>| = ||c| + <sign(c) gc, d>|
+        # The sign of c_i cancels: |c + <grad c, d>| = ||c| + <sign(c) grad c, d>|.
         size = point.constraints + problem.bound  # type: ignore[attr-defined]
         pull = lam > 0
         v = point.x - eta * point.lagrangian_gradient(np.where(pull, 0.0, lam))
         if not pull.any():
             return problem.domain.project(v)
         rows = to_numpy(point.gradients(1 + np.flatnonzero(pull)))
-        dual = _Dual(problem, v, lam[pull, None] * rows, lam[pull] * size[pull], eta, point.x)
+        dual = _StepDual(problem, v, lam[pull, None] * rows, lam[pull] * size[pull], eta, point.x)
         return dual.primal(dual.solve())
 
 
 @dataclass(frozen=True, eq=False)
-class _Dual:
-    """``max_{|s| <= 1} min_{y in X} sum_i s_i (q_i + <W_i, y - x>) + |y - v|^2 / (2 eta)``."""
+class _StepDual:
+    """The dual ``max_{|s| <= 1} min_{y in X} sum_i s_i (q_i + <W_i, y - x>) + |y - v|^2 / (2 eta)``."""
 
     problem: Problem
     v: Array  # (d,)
@@ -80,7 +83,7 @@ class _Dual:
         return minimize(self._value, s, (scale,), jac=True, bounds=bounds, options=options).x
 
     def _value(self, s: np.ndarray, scale: float) -> tuple[float, np.ndarray]:
-        """The negative dual function and its gradient (Danskin), scaled."""
+        """Return the negative dual function and its gradient, scaled; the gradient is Danskin's."""
         y = self.primal(s)
         slope = self.q + self.W @ to_numpy(y - self.x)
         away = to_numpy(y - self.v)
@@ -88,14 +91,13 @@ class _Dual:
 
 
 def _box_qp(H: np.ndarray, r: np.ndarray) -> np.ndarray:
-    """Minimise ``s'Hs/2 - r's`` over ``[-1, 1]^k``, trace(H) = 1; H may be singular.
+    """Minimise ``s'Hs/2 - r's`` over ``[-1, 1]^k``, for trace(H) = 1.
 
-    Two proximal-point steps, each a bounded least-squares problem.
+    By two proximal-point steps, each a bounded least-squares problem: H may be singular.
     """
-    tiny = 1e-10
-    s, R = np.zeros(r.size), np.linalg.cholesky(H + tiny * np.eye(r.size)).T
+    s, R = np.zeros(r.size), np.linalg.cholesky(H + PROXIMAL_WEIGHT * np.eye(r.size)).T
     for _ in range(2):
-        target = solve_triangular(R, r + tiny * s, trans="T")
+        target = solve_triangular(R, r + PROXIMAL_WEIGHT * s, trans="T")
         answer = lsq_linear(R, target, (-1.0, 1.0), "bvls", tol=1e-15, max_iter=100 * r.size)
         s = answer.x
     return s

@@ -1,4 +1,4 @@
-"""The theta-step of PLADA: ways to move the parameters."""
+"""The theta-steps of PLADA: ways to move the parameters, which its paper calls theta."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ThetaStep(ABC):
 
 @dataclass(frozen=True)
 class SubgradientStep(ThetaStep):
-    r"""``P(x - eta (grad F + sum_i lam_i G_i'))``: any G, any sign of lam.
+    r"""``P(x - eta (grad F + sum_i lam_i G_i'))``, for any G and any sign of lam.
 
     The descent lemma covers it where G is smooth, not at kinks of G.
     """

@@ -57,7 +57,7 @@ def shrink(objectives: Any, constraints: Any) -> np.ndarray:
     n, m = g.shape
     if m == 0:
         return np.eye(n)[int(f.argmin())]
-    # over (p, s): first the least s >= 0 with sum_j p_j f_i(x_j) <= s, then the least objective
+    # Over (p, s): first find the least s >= 0 with sum_j p_j f_i(x_j) <= s, then the least objective.
     ones = np.append(np.ones(n), 0.0)[None]
     rows = np.hstack((g.T, -np.ones((m, 1))))
     least = linprog(np.append(np.zeros(n), 1.0), rows, np.zeros(m), ones, [1.0], method="highs-ds")

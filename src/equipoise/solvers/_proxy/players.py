@@ -12,11 +12,16 @@ from scipy.sparse.linalg import ArpackError, eigs
 from equipoise import _check
 from equipoise.sets.simplex import Simplex
 
-SMALL = 100  # weights up to which least squares is as fast
+# Up to so many weights, least squares is as fast as Arnoldi's method.
+MAX_WEIGHTS_FOR_LEAST_SQUARES = 100
+
+# The error of a stationary distribution that is accepted, in the sum of absolute values: a thousand
+# rounding errors.
+STATIONARY = 1e-12
 
 
 class Player(ABC):
-    """Learns the weights of objective and constraints; a play is what it remembers."""
+    """Learns the weights of objective and constraints; what it remembers is called its play."""
 
     @abstractmethod
     def start(self, lam: np.ndarray) -> np.ndarray:
@@ -121,11 +126,11 @@ def stationary(matrix: np.ndarray) -> np.ndarray:
     By Arnoldi's method where the matrix is large; by least squares where that finds none.
     """
     n = len(matrix)
-    if n > SMALL:
+    if n > MAX_WEIGHTS_FOR_LEAST_SQUARES:
         with suppress(ArpackError):
             lam = np.abs(eigs(matrix, k=1, v0=matrix.mean(axis=1), tol=1e-15)[1][:, 0].real)
             lam /= lam.sum()
-            if np.abs(matrix @ lam - lam).sum() <= 1e-12:
+            if np.abs(matrix @ lam - lam).sum() <= STATIONARY:
                 return lam
     system = np.vstack((matrix - np.eye(n), np.ones(n)))
     lam = np.maximum(np.linalg.lstsq(system, np.append(np.zeros(n), 1.0), rcond=None)[0], 0.0)

@@ -10,6 +10,7 @@ from equipoise.problem import Problem
 from equipoise.solvers._oracle import Oracle
 from equipoise.solvers._solver import CONVEX, CONVEX_CONSTRAINTS, Guarantee, Need
 
+# By oracle: for which functions, and how many (sub)gradients in all.
 TOTALS = {
     "strong_switching": ("non-smooth", "O(eps^-4)"),
     "yu_neely_wei": ("non-smooth, stochastic", "O~(eps^-6), with probability 1 - delta"),
@@ -17,28 +18,27 @@ TOTALS = {
     "augmented_lagrangian": ("smooth", "O~(eps^-3)"),
     "level_set": ("smooth", "O~(eps^-3)"),
 }
-"""By oracle: for which functions, and the (sub)gradients in all."""
 
 
 def guarantee_of(oracle: Oracle) -> Guarantee:
-    """What theory promises with this oracle."""
+    """Return what theory promises with this oracle."""
     composed = f"O(eps^-2) oracle calls of accuracy eps^2, each {oracle.guarantee.rate} in that"
     functions, rate = TOTALS.get(oracle.name, ("", composed))
     return Guarantee(
         problems=f"weakly convex objective and constraints, {functions}".rstrip(", "),
         quantity="E |x_R - xhat(x_R)|^2 <= eps^2 (constraints regularised too)",
         rate=rate,
-        reference=f"P000 and P001, Theorem 1; oracle: {oracle.guarantee.reference}",
+        reference=f"Ma, Lin & Yang 2019 and 2020, Theorem 1; oracle: {oracle.guarantee.reference}",
     )
 
 
 def needs_of(oracle: Oracle) -> tuple[Need, ...]:
-    """What the oracle needs, but for convexity: the subproblems have it."""
+    """Return what the oracle needs, without convexity: the subproblems have that."""
     return tuple(need for need in oracle.needs if need not in (CONVEX, CONVEX_CONSTRAINTS))
 
 
 class OfOracle:
-    """A class attribute that follows the oracle; on the class, the default one."""
+    """A class attribute that follows from the oracle: the default one's on the class."""
 
     def __init__(self, derive: Callable[[Oracle], Any]) -> None:
         self.derive = derive

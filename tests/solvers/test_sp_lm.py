@@ -1,4 +1,4 @@
-"""SP-LM: ALGORITHMS 7.4, T7.4, T7.7."""
+"""SP-LM."""
 
 import math
 
@@ -10,11 +10,7 @@ from equipoise.problems import REFERENCES, QuadraticProblem
 from equipoise.run.solve import solve
 from equipoise.sets.box import Box
 from equipoise.sets.l1_ball import L1Ball
-from equipoise.solvers._methods.augmented_lagrangian import AugmentedLagrangian
-from equipoise.solvers._methods.imela import IMELa
-from equipoise.solvers._methods.ippp import IPPP
-from equipoise.solvers._methods.sp_lm import SPLM
-from equipoise.solvers._solver import UnsuitableSolverError
+from equipoise.solvers import IPPP, SPLM, AugmentedLagrangian, IMELa, UnsuitableSolverError
 from equipoise.status import Status
 
 PAPER = SPLM(step_size=0.05, dual_step=0.05, centre_step=0.1, prox=4.0)
@@ -46,7 +42,7 @@ def starts(problem, count):
 # -- acceptance ---------------------------------------------------------------------------------
 
 
-def test_T7_4_bilinear():
+def test_bilinear():
     """n = 0.05, tau = 0.05, theta = 0.1, 5000 steps: the solution to 1e-8."""
     reference = REFERENCES["bilinear"]()
     last = run(reference.problem, PAPER, reference.start, 5000)[-1]
@@ -56,7 +52,7 @@ def test_T7_4_bilinear():
     assert max(residuals(reference.problem, x, lam)) <= 1e-8
 
 
-def test_T7_7_the_domain_binds():
+def test_the_domain_binds():
     problem = REFERENCES["bilinear_small"]().problem
     last = run(problem, PAPER, np.array([0.9, 0.1]), 3000)[-1]
     np.testing.assert_allclose(last.x, [0.5, 0.5], rtol=0, atol=1e-10)
