@@ -33,8 +33,8 @@ from equipoise.solvers import (
     ipp_conex,
     ipp_ssg,
     iqrc_theory,
+    theoretical_steps,
 )
-from equipoise.solvers._methods.strong_switching import theoretical_steps
 from equipoise.solvers._solver import SMOOTH
 
 ACTIVE = REFERENCES["active"]()

@@ -8,8 +8,7 @@ import pytest
 from equipoise import FunctionProblem, Point, Problem, Status, sets, solve
 from equipoise.problems import REFERENCES, QuadraticProblem
 from equipoise.problems.proximal import ProximalProblem
-from equipoise.solvers import StrongSwitching, UnsuitableSolverError
-from equipoise.solvers._methods.strong_switching import theoretical_steps
+from equipoise.solvers import StrongSwitching, UnsuitableSolverError, theoretical_steps
 
 
 def drive(problem, solver, x0, steps=None):

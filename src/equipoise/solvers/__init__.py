@@ -21,6 +21,7 @@ from equipoise.solvers._solver import Solver as Solver
 from equipoise.solvers._solver import UnsuitableSolverError as UnsuitableSolverError
 from equipoise.solvers._solver import check_needs as check_needs
 from equipoise.solvers._staged import Staged as Staged
+from equipoise.solvers._theory import *
 from equipoise.solvers._wrappers import Averaged as Averaged
 from equipoise.solvers._wrappers import BestCertified as BestCertified
 from equipoise.solvers._wrappers import Restarted as Restarted

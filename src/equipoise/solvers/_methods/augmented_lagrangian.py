@@ -155,11 +155,8 @@ class AugmentedLagrangian(Staged[Outer], Oracle[StagedState[Outer]]):
 
     def inner(self, problem: Problem, outer: Outer) -> Solver:
         """Return accelerated projected gradients with this loop's tolerance."""
-        e = (
-            RESTORATION_TOL
-            if outer.restoring
-            else self._rule.tolerance(problem.domain, outer.loops)
-        )
+        e = self._rule.tolerance(problem.domain, outer.loops)
+        e = RESTORATION_TOL if outer.restoring else e
         return AcceleratedProjectedGradient(
             step_size=Backtracking(outer.n), tol=e, steps=self.steps
         )

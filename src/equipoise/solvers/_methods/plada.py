@@ -82,9 +82,9 @@ class PLADA(Solver[State]):
     Parameters
     ----------
     eta : float, optional
-        By default, for smooth functions, the inverse curvature along the last step (`Spectral`);
-        else it rises slowly to 0.9 of the theory's bound for what was seen of the functions
-        (`Measured`). On mini-batches that bound from the facts, else from the slopes at the start.
+        By default, for smooth functions, the inverse curvature along the last step. For others it
+        rises slowly to 0.9 of the theory's bound for what was seen of the functions. On mini-batches
+        it is that bound from the facts, else from the slopes at the start.
     tau : float, optional
         By default none; on mini-batches 0.9 / (3 rho).
     alpha, beta, gamma : float

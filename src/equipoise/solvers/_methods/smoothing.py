@@ -18,6 +18,7 @@ from equipoise.status import Status
 __all__ = ["Smoothing"]
 
 SMOOTHABLE = Need("kinks that it can round", lambda problem, _: problem.smoothed(1.0) is None)
+
 # The first width: about the size of the scores of a standardised model. Chosen.
 FIRST_WIDTH = 1.0
 
@@ -81,7 +82,6 @@ class Smoothing(Solver[State]):
     width : float, optional
         The last one. By default a hundredth of `tol`, but not less than 1e-9 (1e-2 in single precision):
         rounding errors of the slopes grow with ``1 / w``.
-
     multipliers : array of shape (m,), optional
         Where Newton's method starts at the first width; 0 by default.
 

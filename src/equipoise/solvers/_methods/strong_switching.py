@@ -116,31 +116,3 @@ class StrongSwitching(Oracle[State]):
         """Stop after K steps."""
         K = math.ceil(1 / self.slack) if self.steps is None else self.steps
         return Status.MAX_STEPS if state.k >= K else None
-
-
-def theoretical_steps(
-    *, lipschitz: float, mu: float, accuracy: float, rho_hat: float = 0.0, diameter: float = 0.0
-) -> int:
-    r"""Return K, the steps after which objective gap and violation are at most `accuracy`.
-
-    ``K = ceil(4 (M^2 + rho_hat^2 D^2) / (mu accuracy))``. Both papers' boxes print ``rho_hat D^2``,
-    which is too small for ``rho_hat > 1``; what is needed is ``(M + rho_hat D)^2 / 2``.
-
-    Parameters
-    ----------
-    lipschitz : float
-        M, a bound on the subgradients before regularisation.
-    mu : float
-        ``rho_hat - rho``, the modulus of the regularised functions.
-    accuracy : float
-        ``eps_hat^2``.
-    rho_hat, diameter : float
-        The prox parameter and the diameter D of the domain; 0 without regularisation.
-    """
-    owner = "theoretical_steps"
-    M = _check.positive(owner, "lipschitz", lipschitz)
-    mu, accuracy = _check.positive(owner, "mu", mu), _check.positive(owner, "accuracy", accuracy)
-    rho_hat = _check.non_negative(owner, "rho_hat", rho_hat)
-    D = _check.non_negative(owner, "diameter", diameter)
-    K = 4 * (M**2 + rho_hat**2 * D**2) / (mu * accuracy)
-    return math.ceil(K * (1 - 1e-12))  # no extra step for a rounding error

@@ -43,8 +43,8 @@ class LinearisedMaximum:
     v : ndarray of shape (d,)
     values : ndarray of shape (n,)
         All the p_i; a function with -inf is never the largest.
-    gradient : callable
-        i -> J_i of shape (d,); called once for each function that is added.
+    gradients : callable
+        Indices (k,) to the rows J_i of shape (k, d); asked once for each function that is added.
     weights : ndarray of shape (n,)
         On the simplex, to start from; its support and the largest function are added at once.
     """
@@ -54,15 +54,13 @@ class LinearisedMaximum:
         domain: Set,
         v: np.ndarray,
         values: np.ndarray,
-        gradient: Callable[[int], np.ndarray],
+        gradients: Callable[[np.ndarray], np.ndarray],
         weights: np.ndarray,
     ) -> None:
-        self.domain, self.v, self.values, self.gradient = domain, v, values, gradient
-        self.members: list[int] = []
-        self.rows, self.w = np.empty((0, v.size)), np.empty(0)
-        for i in np.flatnonzero(weights):
-            self.add(int(i))
-        self.w = weights[self.members]
+        self.domain, self.v, self.values, self.gradients = domain, v, values, gradients
+        support = np.flatnonzero(weights)
+        self.members: list[int] = support.tolist()
+        self.rows, self.w = gradients(support), weights[support]
         self.add(int(values.argmax()))
 
     @property
@@ -82,7 +80,7 @@ class LinearisedMaximum:
         if i in self.members:
             return False
         self.members.append(i)
-        self.rows = np.vstack((self.rows, self.gradient(i)))
+        self.rows = np.vstack((self.rows, self.gradients(np.array([i]))))
         self.w = np.append(self.w, 0.0)
         return True
 
@@ -129,7 +127,7 @@ class LinearisedMaximum:
         scale = max(float(np.trace(H)) / k, float(np.ptp(q)), 1e-300)
         # Minimise (u - w)'H(u - w)/2 - q'(u - w) with the bounds 0 <= u <= 1 and the row sum u = 1.
         bounds = np.ones(k + 1), np.append(np.zeros(k), 1.0)
-        sense = np.append(np.zeros(k, dtype=np.int32), np.int32(5))
+        sense = np.append(np.zeros(k, dtype=np.int32), np.int32(5))  # 5 marks an equation
         for ridge in RIDGES:
             model = (H + H.T) / (2 * scale) + ridge * np.eye(k)
             f = (q.max() - q) / scale - model @ self.w

@@ -74,7 +74,7 @@ class MinMaxProxLinear(MinMax[Momentum]):
         v = X.project(x + (k / (k + 3)) * (x - state.previous)) if k else x  # 1
         point, p = functions(problem, v)
         model = LinearisedMaximum(
-            X, to_numpy(v), p, lambda i: to_numpy(point.gradient(i)), bracket.weights
+            X, to_numpy(v), p, lambda i: to_numpy(point.gradients(i)), bracket.weights
         )
         L = LOWER_L * state.L
         for _ in range(MAX_TRIES):  # 2

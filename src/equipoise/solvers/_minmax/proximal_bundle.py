@@ -88,7 +88,7 @@ class ProximalBundle(MinMax[Planes]):
         X, bracket, L = problem.domain, state.bracket, state.L
         x, slopes = to_numpy(bracket.x), state.slopes
         heights = state.offsets + slopes @ x
-        model = LinearisedMaximum(X, x, heights, lambda j: slopes[j], state.weights)
+        model = LinearisedMaximum(X, x, heights, lambda chosen: slopes[chosen], state.weights)
         while True:  # 1
             y, _ = model.solve(L)
             planes = heights + slopes @ (y - x)

@@ -95,7 +95,7 @@ class Spectral(StepLength):
 
     1. y <- the theta-step, with eta <- eta / 4 until R(y) <= R(x), R the reduced Lagrangian, as the
        descent lemma needs
-    2. eta <- |dx|^2 / <grad R(y) - grad R(x), dx>, dx = y - x (Barzilai & Borwein), at most
+    2. eta <- |dx|^2 / <grad R(y) - grad R(x), dx>, dx = y - x (Barzilai & Borwein 1988), at most
        tenfold and below a limit that rises by 3% a step, so that the multipliers can follow
     """
 
