@@ -75,18 +75,20 @@ class _Fit:
     def __init__(self, problem: Problem, point: Point) -> None:
         self.problem, self.point = problem, point
         self.x = to_numpy(point.x)
-        self.target = -self._gradients(np.zeros(1, dtype=int))[0]
+        objective = to_numpy(point.gradient(0))  # one that a solver has just formed is used again
+        self.target = -self._finite(np.zeros(1, dtype=int), objective[None])[0]
         self.scale = float(np.linalg.norm(self.target))
         self.rows = np.empty((0, self.x.size))
         self.values = np.empty(0)
 
     def add(self, indices: np.ndarray) -> None:
         """Form the gradients of these constraints."""
-        self.rows = np.vstack((self.rows, self._gradients(indices)))
+        rows = self._finite(indices, to_numpy(self.point.gradients(indices)))
+        self.rows = np.vstack((self.rows, rows))
         self.values = np.concatenate((self.values, self.point.values[indices]))
 
-    def _gradients(self, indices: np.ndarray) -> np.ndarray:
-        rows = to_numpy(self.point.gradients(indices))
+    def _finite(self, indices: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Return the gradients of these functions; raise where one is not finite."""
         for i, row in zip(indices, rows):
             if not all_finite(row):
                 label = self.problem.label(int(i))

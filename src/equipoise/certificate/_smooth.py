@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from equipoise._array import norm
+from equipoise.certificate._residuals import Residuals
 from equipoise.problem import Problem
 from equipoise.problems.proximal import ProximalProblem
 from equipoise.sets.set import Set
@@ -36,7 +37,7 @@ MAX_CURVATURE = 1e30
 
 # The estimate of the curvature is lowered by this factor at every step, and doubled where it
 # proves too low.
-SMOOTHER = 0.95
+CURVATURE_DECAY = 0.95
 
 Smooth = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
@@ -86,11 +87,11 @@ def _error(problem: Problem, y: np.ndarray, lam: np.ndarray, mu: float) -> float
     ``mu (2 + |lam|_1) / 2 d^2 <= s d - lam'F(y)``.
     """
     point = problem.at(y)
-    s = problem.domain.normal_distance(y, -point.lagrangian_gradient(lam))
-    gap = max(0.0, -float(lam @ point.constraints))
+    residuals = Residuals.at(problem, point, lam)
+    s, gap = residuals.stationarity, max(0.0, -float(lam @ point.constraints))
     modulus = mu * (2 + lam.sum())
     root = (s + math.sqrt(s * s + 2 * modulus * gap)) / modulus
-    return max(math.sqrt(2 * point.violation / mu), root)
+    return max(math.sqrt(2 * residuals.violation / mu), root)
 
 
 def accelerated(function: Smooth, domain: Set, y: np.ndarray, tol: float) -> np.ndarray:
@@ -127,5 +128,5 @@ def accelerated(function: Smooth, domain: Set, y: np.ndarray, tol: float) -> np.
             momentum = ahead
             value, gradient = function(z)
         x = new
-        lipschitz *= SMOOTHER
+        lipschitz *= CURVATURE_DECAY
     return x
