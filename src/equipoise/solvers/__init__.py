@@ -15,6 +15,7 @@ from equipoise.solvers._parts.steps import *
 from equipoise.solvers._registry import *
 from equipoise.solvers._sequence import Sequence as Sequence
 from equipoise.solvers._solver import Claim as Claim
+from equipoise.solvers._solver import Finished as Finished
 from equipoise.solvers._solver import Guarantee as Guarantee
 from equipoise.solvers._solver import Need as Need
 from equipoise.solvers._solver import Solver as Solver

@@ -1,4 +1,4 @@
-"""The best pair of a point and multipliers that a method has come by."""
+"""The best pair of a point and multipliers that a method has met."""
 
 from __future__ import annotations
 

@@ -21,10 +21,10 @@ __all__ = [
 
 
 class StepRule(ABC):
-    """A step size for step `t`; `gap` and `g` are there for rules that look at the function.
+    """A number for step `t`: a step size, a penalty, a tolerance.
 
-    `gap` is how far the function stepped on lies above its target (None: no target known) and
-    `g` its (sub)gradient.
+    Rules that look at the function get `gap`, how far it lies above its target (None where no target is
+    known), and `g`, its (sub)gradient.
     """
 
     @abstractmethod
@@ -40,7 +40,7 @@ def check_rule(owner: str, parameter: str, value: object) -> None:
 
 @dataclass(frozen=True)
 class Constant(StepRule):
-    """``size``."""
+    """The same ``size`` in every step."""
 
     size: float
 
@@ -54,7 +54,7 @@ class Constant(StepRule):
 
 @dataclass(frozen=True)
 class InverseSqrt(StepRule):
-    """``size / sqrt(t + 1)``."""
+    """``size / sqrt(t + 1)``: it falls slowly, as subgradient methods need."""
 
     size: float
 
@@ -68,7 +68,7 @@ class InverseSqrt(StepRule):
 
 @dataclass(frozen=True)
 class SquareRoot(StepRule):
-    """``size * sqrt(t + 1)``."""
+    """``size * sqrt(t + 1)``: it grows slowly, as a penalty may."""
 
     size: float
 
@@ -82,7 +82,7 @@ class SquareRoot(StepRule):
 
 @dataclass(frozen=True)
 class Inverse(StepRule):
-    """``size / (t + 1)``."""
+    """``size / (t + 1)``: it falls fast, as a tolerance may."""
 
     size: float
 

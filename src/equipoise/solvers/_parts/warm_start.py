@@ -28,7 +28,7 @@ class Guess:
 
 @dataclass(frozen=True)
 class FinishedPart:
-    """What a method inside another one has left of the other one's run."""
+    """The part of a finished run that belongs to a method inside another one."""
 
     multipliers: np.ndarray
     state: Any

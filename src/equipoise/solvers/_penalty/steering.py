@@ -21,7 +21,7 @@ class PenaltyRule(ABC):
 
 @dataclass(frozen=True)
 class Add(PenaltyRule):
-    """``p + amount``."""
+    """The next penalty is ``p + amount``."""
 
     amount: float
 
@@ -35,7 +35,7 @@ class Add(PenaltyRule):
 
 @dataclass(frozen=True)
 class Multiply(PenaltyRule):
-    """``p * factor``."""
+    """The next penalty is ``p * factor``."""
 
     factor: float
 

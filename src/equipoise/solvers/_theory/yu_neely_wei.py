@@ -12,7 +12,7 @@ from equipoise import _check
 
 @dataclass(frozen=True)
 class HighProbabilityBounds:
-    """What holds with probability 1 - delta after K steps; astronomically pessimistic."""
+    """What holds with probability 1 - delta after K steps; far too large to be of practical use."""
 
     queue: float  # Lambda_Q: |Q_k| stays below it
     gap: float  # B1: the objective gap at the mean
