@@ -4,7 +4,7 @@ The cases are the reference problems that the methods claim, and fits of a linea
 constant, the cases that run its code are solved again with half and with twice its value. The work is values,
 gradients and Hessian products together; `lost` counts the cases that no longer succeed.
 
-    python -m benchmarks.sensitivity            all constants (an hour)
+    python -m benchmarks.sensitivity --write    all constants (half an hour), written to docs/constants.md
     python -m benchmarks.sensitivity newton     those of modules whose name contains the word
 """
 
@@ -16,12 +16,13 @@ import pkgutil
 import sys
 import warnings
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 
 import equipoise.certificate
 import equipoise.solvers
-from equipoise import solve
+from equipoise import Facts, FunctionProblem, sets, solve
 from equipoise.constraints import bind, demographic_parity, equalized_odds
 from equipoise.datasets import make_census
 from equipoise.models import LinearModel
@@ -29,6 +30,17 @@ from equipoise.problems import REFERENCES, LearningProblem
 from equipoise.solvers import SOLVERS, choose
 
 PACKAGES = (equipoise.solvers, equipoise.certificate)
+PAGE = Path(__file__).parents[1] / "docs" / "constants.md"
+HEAD = """# Constants
+
+What halving and doubling each numeric constant of the solvers and the examiner does to the work (values,
+gradients and Hessian products) of the cases that run its code, and how many cases are lost. Written by
+`python -m benchmarks.sensitivity --write`. Where a source file says that a constant was chosen, this is how
+much the choice matters; limits that no case reaches show as 0 %.
+
+| constant | value | cases | halved | doubled |
+|---|---|---|---|---|
+"""
 
 
 def modules():
@@ -108,6 +120,23 @@ def learning_case(loss, rule, seed):
     return run
 
 
+def kink_case(seed):
+    """A sum of absolute values under two of them: the level-set method with cutting planes."""
+    rng = np.random.default_rng(seed)
+    A, b = rng.normal(size=(3, 4, 5)), rng.normal(size=(3, 4))
+
+    def function(i, bound):
+        return lambda x: (np.abs(A[i] @ x - b[i]).sum() - bound, A[i].T @ np.sign(A[i] @ x - b[i]))
+
+    problem = FunctionProblem(
+        function(0, 0.0),
+        [function(1, 5.0), function(2, 5.0)],
+        domain=sets.Box(-2.0, 2.0, dim=5),
+        facts=Facts(smooth=False, convex=True, convex_constraints=True),
+    )
+    return lambda: [solve(problem, tol=1e-3, max_steps=3000)]
+
+
 def cases():
     """All cases by name."""
     found = {
@@ -119,6 +148,8 @@ def cases():
     for loss in ("logistic", "hinge"):
         for rule in (demographic_parity, equalized_odds):
             found[f"{loss} loss, {rule.__name__}"] = learning_case(loss, rule, 0)
+    for seed in range(2):
+        found[f"absolute values {seed}"] = kink_case(seed)
     return found
 
 
@@ -147,31 +178,44 @@ def files_used(case):
     return used
 
 
-def main(word=""):
-    """Print one line for each constant: how the work changes, and the cases that are lost."""
-    warnings.simplefilter("ignore")
+def effect(case_names, base, everything):
+    """How the work of some cases has changed, and how many are lost, as text."""
+    after = {name: measure(everything[name]) for name in case_names}
+    lost = sum(base[name][1] and not after[name][1] for name in case_names)
+    before = sum(base[name][0] for name in case_names)
+    change = sum(work for work, _ in after.values()) / max(before, 1) - 1
+    return f"{change:+.0%}" + (f", {lost} lost" if lost else "")
+
+
+def rows(word=""):
+    """Yield one row of the page for each constant."""
     everything, everyone = cases(), list(modules())
     base = {name: measure(case) for name, case in everything.items()}
     used = {name: files_used(case) for name, case in everything.items()}
-    print(f"{len(base)} cases, {sum(not ok for _, ok in base.values())} of them without success")
+    assert all(success for _, success in base.values()), base
     for module in everyone:
         short = module.__name__.removeprefix("equipoise.")
         for name in constants(module) if word in short else ():
             value = getattr(module, name)
             users = [module, *(m for m in everyone if imports(m, module, name))]
-            touched = [c for c in base if used[c] & {m.__file__ for m in users}]
-            row = f"{short}.{name} = {value:g}: {len(touched)} cases"
-            before = sum(base[c][0] for c in touched)
-            for factor in (0.5, 2.0) if touched else ():
-                other = (
-                    factor * value if isinstance(value, float) else max(1, round(factor * value))
-                )
+            touched = [case for case in base if used[case] & {m.__file__ for m in users}]
+            effects = []
+            for factor in (0.5, 2.0):
+                other = factor * value if isinstance(value, float) else max(1, int(factor * value))
                 with changed(name, other, users):
-                    after = {c: measure(everything[c]) for c in touched}
-                lost = [c for c in touched if base[c][1] and not after[c][1]]
-                change = sum(work for work, _ in after.values()) / max(before, 1) - 1
-                row += f"; x {factor:g}: {change:+.1%}" + (f", lost {len(lost)}" if lost else "")
-            print(row, flush=True)
+                    effects.append(effect(touched, base, everything) if touched else "-")
+            yield f"| {short}.{name} | {value:g} | {len(touched)} | " + " | ".join(effects) + " |"
+
+
+def main(word=""):
+    """Print the page; with `--write`, write it."""
+    warnings.simplefilter("ignore")
+    found = []
+    for row in rows("" if word == "--write" else word):
+        print(row, flush=True)
+        found.append(row)
+    if word == "--write":
+        PAGE.write_text(HEAD + "\n".join(found) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

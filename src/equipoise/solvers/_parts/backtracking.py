@@ -22,7 +22,8 @@ LONGEST_FIRST_STEP = 1e3
 TOO_CLOSE = 1e5
 
 # The next step is 1.1 times as long where the curvature used less than half of what 1 / n allows;
-# a step that is refused is cut to 0.9 / curvature, between a tenth and a half. Chosen.
+# a step that is refused is cut to 0.9 / curvature, between a tenth and a half. Chosen; shorter cuts take
+# up to 25 % less work on the reference problems (docs/constants.md).
 GROWTH, LEAST_CUT, SMALLEST_CUT, SAFETY = 1.1, 0.5, 0.1, 0.9
 
 

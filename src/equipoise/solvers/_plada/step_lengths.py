@@ -23,7 +23,8 @@ FIRST_SHARE = 0.01
 # How far ahead, relative to max(1, |x|) or the diameter, the curvature at the start is measured. Chosen.
 PROBE = 0.1
 
-# How fast eta, or its limit, may rise from step to step, so that the multipliers can follow. Chosen.
+# How fast eta, or its limit, may rise from step to step, so that the multipliers can follow: a little
+# more than 1. Chosen.
 SPECTRAL_RISE, MEASURED_RISE = 1.03, 1.01
 
 # A step that raises the function is cut by this factor, at most so often. Chosen.
