@@ -1,4 +1,4 @@
-"""The multi-class Neyman-Pearson problem of Ma, Lin & Yang (2020) against the exact penalty method, at equal time."""
+"""The Neyman-Pearson problem of Ma, Lin & Yang (2020) against the exact penalty method, at equal time."""
 
 from __future__ import annotations
 

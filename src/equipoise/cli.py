@@ -16,8 +16,7 @@ from rich.table import Table
 from equipoise import __version__, _check
 from equipoise.compare import COLUMNS, NOT_FOR_IT, compare_methods
 from equipoise.problems import REFERENCES
-from equipoise.solvers import SOLVERS
-from equipoise.solvers.guarantees import HEADER, guarantee_rows
+from equipoise.solvers import GUARANTEE_COLUMNS, SOLVERS, guarantee_rows
 from equipoise.status import Status
 
 INTERRUPTED = 130  # the exit code of a program that was ended by Ctrl-C
@@ -119,7 +118,7 @@ def compare(
 @app.command()
 def methods() -> None:
     """List the methods and what theory promises of them."""
-    table = Table(*HEADER)
+    table = Table(*GUARANTEE_COLUMNS)
     table.columns[0].no_wrap = True
     for row in guarantee_rows():
         table.add_row(*row)

@@ -8,13 +8,13 @@ a penalty or a single switched constraint all cost one backward pass.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
-from equipoise._array import Array, namespace
+from equipoise._array import Array, like, namespace
 from equipoise.sets.set import Set
 
 
@@ -36,8 +36,8 @@ class Point:
         (d, d), of which the lower triangle counts, or a diagonal (d,). A new array in every call. To
         precondition with, never to certify.
     jacobian : callable or None
-        An index array of k functions (0: the objective) to their gradients (k, d), where that costs
-        less than k backward passes; see `gradients`.
+        Indices ``(k,)`` to the gradients of these functions ``(k, d)``, where the problem has a cheaper
+        way to form many of them than one backward pass each; `gradients` uses it.
     """
 
     x: Array
@@ -78,14 +78,15 @@ class Point:
         weights[index] = 1.0
         return self.vjp(weights)
 
-    def gradients(self, indices: Any) -> Array:
-        """Return the gradients (k, d) of several functions (0: the objective)."""
-        index = np.asarray(indices, dtype=int)
-        if self.jacobian is not None and index.size > 2:
-            return self.jacobian(index)
-        if index.size == 0:
-            return namespace(self.x).zeros((0, self.x.shape[0]), dtype=self.x.dtype)
-        return namespace(self.x).stack([self.gradient(int(i)) for i in index])
+    def gradients(self, indices: Iterable[int] | np.ndarray) -> Array:
+        """Return the gradients of several functions (0: the objective), one row each, shape (k, d)."""
+        chosen = np.fromiter(indices, dtype=np.intp)
+        if chosen.size == 0:
+            return like(np.empty((0, self.x.shape[0])), self.x)
+        if self.jacobian is not None and chosen.size > 2:
+            return self.jacobian(chosen)
+        rows = [self.gradient(int(i)) for i in chosen]
+        return namespace(rows[0]).stack(rows)
 
     def lagrangian_gradient(self, multipliers: np.ndarray) -> Array:
         """Return ``grad f_0 + sum_i multipliers_i grad f_i`` in one backward pass."""

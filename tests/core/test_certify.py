@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 from equipoise import FunctionProblem, certify, near_stationarity, sets
-from equipoise.certificate.infeasibility import diagnose
+from equipoise.certificate._infeasibility import diagnose
 from equipoise.problem import Point, Problem
 from equipoise.problems import REFERENCES, QuadraticProblem
 
@@ -180,7 +180,7 @@ def test_thousands_of_constraints_form_only_some_gradients():
         solver="CLARABEL", tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-9
     )
     problem.formed = 0
-    certificate = certify(problem, x.value, near=0.5)
+    certificate = certify(problem, x.value, active_within=0.5)
     nearly_active = int((problem.at(x.value).constraints >= -0.5).sum())
     assert nearly_active > 200
     assert certificate.residual <= 1e-6

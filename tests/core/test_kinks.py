@@ -8,8 +8,7 @@ from scipy.optimize import minimize
 
 from equipoise import Facts, FunctionProblem, Point, Problem, Status, near_stationarity, sets, solve
 from equipoise.certificate import near_within
-from equipoise.solvers import Solver
-from equipoise.solvers.solver import Guarantee
+from equipoise.solvers import Guarantee, Solver
 from tests.solvers.test_random_problems import problem as random_problem
 from tests.solvers.test_random_problems import start
 

@@ -8,11 +8,11 @@ from scipy.optimize import lsq_linear
 
 from equipoise import solve
 from equipoise.certificate import near_kinks
-from equipoise.certificate.kinks import _bounded
+from equipoise.certificate._kinks import _bounded
 from equipoise.models import LinearModel
 from equipoise.problems import LearningProblem
-from equipoise.terms import CallableTerms, Channel, Hinge, RateTerms, StackedTerms
-from tests.solvers.hinges import epigraph, hinge_problem
+from equipoise.terms import Combination, FunctionOfScores, Hinge, Rates, Terms
+from tests.solvers.hinges import epigraph, hinge_problem, signs
 
 TOL = 1e-5
 
@@ -38,7 +38,7 @@ def test_a_solution_on_kinks_is_proven(solved):
     near = near_kinks(problem, x, TOL)
     assert near.residual <= TOL
     assert near.distance == pytest.approx(np.linalg.norm(near.witness - x))
-    z = problem.model.scores(near.witness) * problem.terms.channels[0].sign
+    z = problem.rows.model.scores(near.witness) * signs(problem)
     assert (np.abs(z - 1) < 1e-11).sum() >= 1
     assert "A point on kinks" in str(near)
 
@@ -68,8 +68,8 @@ def test_no_proof_next_to_the_solution(solved, size):
 def test_no_proof_on_kinks_that_are_no_solution():
     """A point with as many scores on the kink as there are parameters, but downhill from it."""
     problem = hinge_problem(4)
-    rows = np.stack([problem.model.pull(row) for row in np.eye(60)])
-    sign = problem.terms.channels[0].sign
+    rows = problem.rows.model.jacobian()
+    sign = signs(problem)
     optimum, _ = epigraph(problem)
     examined, rng = 0, np.random.default_rng(0)
     for _ in range(200):
@@ -106,8 +106,7 @@ def test_the_gradients_on_either_side_are_the_ends_of_the_shares(solved):
 def test_no_claim_for_concave_kinks():
     """The hinge loss with a negative weight: between the two slopes there is no subgradient."""
     problem = hinge_problem()
-    terms = RateTerms(problem.terms.channels, [[-1.0, 0.0], [0.0, 1.0]], [0.0, -0.3])
-    other = LearningProblem(problem.model, terms, l2=0.02)
+    other = LearningProblem(problem.rows, Combination([[-1, 0], [0, 1]], [0.0, -0.3]), l2=0.02)
     assert other.facts.weak_convexity is None
     assert other.kinks(np.zeros(4), 1.5) is None
     assert problem.kinks(np.zeros(4), 1.5) is None  # all rows: no point is on all these kinks
@@ -120,8 +119,8 @@ def test_hinge_losses_in_a_constraint():
     X, sign = rng.normal(size=(n, 2)), np.where(np.arange(n) < n // 2, 1, -1)
     X[:, 0] += 0.7 * sign
     halves = np.stack([sign > 0, sign < 0], axis=1) / (n // 2)
-    terms = RateTerms([Channel(Hinge(), halves, sign)], np.eye(2), [0.0, -0.5])
-    problem = LearningProblem(LinearModel(X), terms, l2=0.05)
+    terms = Terms(Rates(Hinge(), halves, sign), Combination(np.eye(2), [0.0, -0.5]))
+    problem = LearningProblem.of(LinearModel(X), terms, l2=0.05)
     assert problem.facts.convex
     result = solve(problem, tol=1e-6, max_steps=2000)
     assert result.success
@@ -132,18 +131,23 @@ def test_hinge_losses_in_a_constraint():
     assert worse.values @ lagrangian >= problem.at(result.x).values @ lagrangian - 1e-8
 
 
-def test_stacked_terms_know_the_kinks_of_their_parts():
+def test_joined_terms_know_the_kinks_of_their_parts():
     problem = hinge_problem()
-    custom = CallableTerms(lambda s, y, g: (s.mean(), np.full(60, 1 / 60)), np.zeros(60))
-    stacked = StackedTerms([custom, problem.terms])
-    scores = np.where(np.arange(60) < 3, 1.0, 5.0) * problem.terms.channels[0].sign
-    found = stacked.kinks(scores, 1e-9)
+    own = Terms(problem.rows.sums, problem.combination)
+
+    def joined(smooth):
+        mean = FunctionOfScores(
+            lambda s, y, g: (s.mean(), np.full(60, 1 / 60)), np.zeros(60), smooth=smooth
+        )
+        return Terms.joined([Terms(mean, Combination([[0.0], [1.0]])), own])
+
+    scores = np.where(np.arange(60) < 3, 1.0, 5.0) * signs(problem)
+    found = joined(True).kinks(scores, 1e-9)
     np.testing.assert_array_equal(found.rows, [0, 1, 2])
     np.testing.assert_allclose(found.masses, [[1 / 60, 0, 0]] * 3)
-    assert stacked.smoothed(0.1).smooth
-    rough = CallableTerms(custom.function, np.zeros(60), smooth=False)
-    assert StackedTerms([rough, problem.terms]).kinks(scores, 1e-9) is None
-    assert not StackedTerms([rough, problem.terms]).smoothed(0.1).smooth
+    assert joined(True).smoothed(0.1).smooth
+    assert joined(False).kinks(scores, 1e-9) is None
+    assert not joined(False).smoothed(0.1).smooth
 
 
 def test_no_claim_in_single_precision(solved):

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 from equipoise import Facts, FunctionProblem, near_stationarity, sets
-from equipoise.certificate import bundle
+from equipoise.certificate._cutting_planes import minimise_with_kinks
 from equipoise.problems import REFERENCES, ProximalProblem, QuadraticProblem
 
 
@@ -29,7 +29,7 @@ def slsqp(problem, x, rho_hat):
     return answer.x
 
 
-def test_subproblem_of_t2_3():
+def test_subproblem_with_a_known_solution():
     near = near_stationarity(REFERENCES["active"]().problem, np.array([1.0, 0.05]), 4.0)
     np.testing.assert_allclose(near.witness, [0.998304, 0.059932], atol=1e-6)
     assert near.multipliers[0] == pytest.approx(0.49577, abs=1e-5)
@@ -69,7 +69,7 @@ def test_the_error_bound_holds_on_random_problems():
         if trial >= 6:
             continue
         rho = problem.facts.weak_convexity
-        cut = bundle.minimise(ProximalProblem(problem, x, rho_hat), rho, 1e-4)
+        cut = minimise_with_kinks(ProximalProblem(problem, x, rho_hat), rho, 1e-4)
         assert np.linalg.norm(exact - cut[0]) <= cut[2] + 1e-6
 
 

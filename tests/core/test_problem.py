@@ -6,7 +6,7 @@ import pytest
 from equipoise import Facts, FunctionProblem, Point, Problem, check_problem, sets, solve
 from equipoise.problems import (
     REFERENCES,
-    AugmentedLagrangian,
+    AugmentedLagrangianMerit,
     JaxProblem,
     Lagrangian,
     Maximum,
@@ -177,7 +177,7 @@ def test_proximal_problem_adds_the_same_quadratic_to_every_function():
     "merit",
     [
         Lagrangian(np.array([0.3, 0.7])),
-        AugmentedLagrangian(np.array([0.3, 0.0]), 5.0),
+        AugmentedLagrangianMerit(np.array([0.3, 0.0]), 5.0),
         QuadraticPenalty(7.0),
         Maximum(0.2),
     ],
@@ -190,7 +190,7 @@ def test_merits_merge_all_functions(merit):
     values = np.array([1.0, 0.5, -2.0])
     expected = {
         "Lagrangian": 1.0 + 0.15 - 1.4,
-        "AugmentedLagrangian": 1.0 + (2.8**2 - 0.3**2) / 10,
+        "AugmentedLagrangianMerit": 1.0 + (2.8**2 - 0.3**2) / 10,
         "QuadraticPenalty": 1.0 + 3.5 * 0.25,
         "Maximum": 0.8,
     }

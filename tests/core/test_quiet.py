@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from equipoise.models import LinearModel, linear_scores
-from equipoise.solvers.curvature import Learned
+from equipoise.solvers._newton.preconditioner import Preconditioner
+from equipoise.solvers._newton.remembered import Remembered
 
 SIGNALLING = 0x7FA00000  # a NaN that any arithmetic reports
 
@@ -44,7 +45,7 @@ class Dirty(np.ndarray):
 def test_what_is_known_of_a_hessian(matrix):
     d = len(matrix)
     v = np.arange(d) / d
-    found = Learned(np.ones(d), matrix.view(Dirty), matrix).solve(v)
+    found = Preconditioner(np.ones(d), Remembered(matrix.view(Dirty), matrix)).solve(v)
     P = matrix.astype(np.float64)
     left = np.eye(d) - P @ P.T
     np.testing.assert_allclose(found, left @ left @ v + P @ P.T @ v, rtol=1e-4, atol=1e-3)

@@ -16,12 +16,13 @@ from equipoise.solvers import (
     SOLVERS,
     Constant,
     FeasibilityPhase,
+    Guarantee,
     InverseSqrt,
     Solver,
     SwitchingSubgradient,
     UnsuitableSolverError,
 )
-from equipoise.solvers.solver import SMOOTH, Guarantee
+from equipoise.solvers._solver import SMOOTH
 
 
 def convex():
@@ -211,7 +212,7 @@ def test_an_error_in_a_function_keeps_its_traceback_and_says_where():
         ({"x0": [np.nan, 0.0]}, "`x0` must be finite, but entry 0 is nan"),
         ({"x0": [9.0, 0.0]}, r"`x0` must lie in the domain Box\(.*but is 6 away"),
         ({"x0": "abc"}, "`x0` must be an array of numbers"),
-        ({"solver": "newton"}, "`solver` must be one of 'auto', 'switching'"),
+        ({"solver": "newton"}, "`solver` must be one of 'auto', 'apg'"),
         ({"max_steps": -1}, "`max_steps` must be an integer of at least 0, got -1"),
         ({"max_steps": 1.5}, "`max_steps` must be an integer"),
         ({"tol": -1.0}, "`tol` must be non-negative"),

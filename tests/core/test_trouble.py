@@ -29,8 +29,8 @@ from equipoise.solvers import (
     FeasibilityPhase,
     Polyak,
     ProxyLagrangian,
+    Sequence,
     SwitchingSubgradient,
-    Then,
     YuNeelyWei,
 )
 
@@ -174,7 +174,7 @@ def objective(x):
         (lambda: ProxyLagrangian(weight_step=0.1), "ProxyLagrangian: `weight_step` must be a Step"),
         (lambda: ProxyLagrangian(player="swap"), "ProxyLagrangian: `player` must be a Player"),
         (lambda: Polyak(otherwise=0.1), "Polyak: `otherwise` must be a StepRule"),
-        (lambda: Then("switching", "iqrc"), "Then: `first` must be a Solver"),
+        (lambda: Sequence("switching", "iqrc"), "Sequence: `first` must be a Solver"),
         (lambda: AugmentedNewton(growth=0.5), "AugmentedNewton: `growth` must exceed 1, got 0.5"),
         (lambda: FunctionProblem(objective, domain=3), "FunctionProblem: `domain` must be a Set"),
         (lambda: FunctionProblem(objective, dim=2, facts={}), "`facts` must be a Facts, got {}"),

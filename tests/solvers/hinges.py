@@ -5,7 +5,7 @@ from scipy.optimize import minimize
 
 from equipoise.models import LinearModel
 from equipoise.problems import LearningProblem
-from equipoise.terms import Channel, Hinge, RateTerms, Sigmoid
+from equipoise.terms import Combination, Hinge, Rates, Sigmoid, Terms
 
 L2 = 0.02
 
@@ -16,20 +16,24 @@ def hinge_problem(seed=0, n=60, d=3, bound=0.3, loss=None, dtype=float, **option
     X = rng.normal(size=(n, d))
     sign = np.where(X @ np.ones(d) + rng.normal(size=n) > -0.5, 1, -1)
     some = (np.arange(n) < n // 3) / (n // 3)
-    channels = [
-        Channel(loss or Hinge(), np.full((n, 1), 1 / n), sign),
-        Channel(Sigmoid(), some[:, None]),
+    rates = [
+        Rates(loss or Hinge(), np.full((n, 1), 1 / n), sign),
+        Rates(Sigmoid(), some[:, None]),
     ]
-    terms = RateTerms(channels, [[1.0, 0.0], [0.0, 1.0]], [0.0, -bound], names=["positives"])
-    return LearningProblem(LinearModel(X.astype(dtype)), terms, l2=L2, **options)
+    terms = Terms(rates, Combination(np.eye(2), [0.0, -bound], names=["positives"]))
+    return LearningProblem.of(LinearModel(X.astype(dtype)), terms, l2=L2, **options)
+
+
+def signs(problem):
+    """1 and -1 for the two classes."""
+    return problem.rows.sums.parts[0].sign
 
 
 def epigraph(problem):
     """min mean t + l2/2 |w|^2  s.t.  t >= 0, t >= 1 - z, rate <= bound, by SLSQP: no kinks left."""
-    n, d = problem.model.n_rows, problem.dim
-    sign = problem.terms.channels[0].sign
-    rows = np.stack([problem.model.pull(row) for row in np.eye(n)]) * sign[:, None]
-    penalised = problem.model.penalised
+    n, d = problem.rows.n_rows, problem.dim
+    rows = problem.rows.model.jacobian() * signs(problem)[:, None]
+    penalised = problem.rows.penalised
     linear = np.hstack((rows, np.eye(n)))
 
     def rate(v):

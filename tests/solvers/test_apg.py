@@ -1,4 +1,4 @@
-"""Accelerated projected gradients: ALGORITHMS 7.2, T7.6."""
+"""Accelerated projected gradients."""
 
 import math
 
@@ -13,9 +13,8 @@ from equipoise.sets.box import Box
 from equipoise.sets.l1_ball import L1Ball
 from equipoise.sets.simplex import Simplex
 from equipoise.sets.whole_space import WholeSpace
-from equipoise.solvers.apg import AcceleratedProjectedGradient as APG
-from equipoise.solvers.backtracking import Backtracking
-from equipoise.solvers.solver import UnsuitableSolverError
+from equipoise.solvers import AcceleratedProjectedGradient as APG
+from equipoise.solvers import Backtracking, UnsuitableSolverError
 from equipoise.status import Status
 
 
@@ -58,7 +57,7 @@ def distance(problem, x):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_T7_6_linear_rate(seed):
+def test_linear_rate(seed):
     """F(x_k) - F* <= (1 - sqrt(mu/K))^k (F(x_0) - F* + mu/2 |x_0 - x*|^2)."""
     mu, K = 0.1, 20.0
     problem = qp(seed, low=mu, high=K)
@@ -73,7 +72,7 @@ def test_T7_6_linear_rate(seed):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_T7_6_transfer_bound(seed):
+def test_transfer_bound(seed):
     """dist(-grad F(T), N_X(T)) <= (1 + K n) |gradient mapping| on random quadratics."""
     problem, rng = qp(seed), np.random.default_rng(seed + 100)
     K = problem.facts.smoothness

@@ -1,4 +1,4 @@
-"""The augmented Lagrangian, as an oracle and by itself: ALGORITHMS 2.6, T2.7."""
+"""The augmented Lagrangian method, as an oracle and by itself."""
 
 import math
 from dataclasses import replace
@@ -10,16 +10,18 @@ import pytest
 from equipoise import solve
 from equipoise.problem import Facts
 from equipoise.problems import REFERENCES, QuadraticProblem
-from equipoise.problems.merit import AugmentedLagrangian as Merit
+from equipoise.problems.merit import AugmentedLagrangianMerit as Merit
 from equipoise.problems.merit import MeritProblem
 from equipoise.problems.proximal import ProximalProblem
 from equipoise.sets.box import Box
 from equipoise.sets.l2_ball import L2Ball
 from equipoise.sets.whole_space import WholeSpace
-from equipoise.solvers.apg import AcceleratedProjectedGradient
-from equipoise.solvers.augmented_lagrangian import AugmentedLagrangian
-from equipoise.solvers.backtracking import Backtracking
-from equipoise.solvers.solver import UnsuitableSolverError
+from equipoise.solvers import (
+    AcceleratedProjectedGradient,
+    AugmentedLagrangian,
+    Backtracking,
+    UnsuitableSolverError,
+)
 from equipoise.status import Status
 
 PAPER = AugmentedLagrangian(penalty=10.0, growth=3.0, progress=0.0)
@@ -65,7 +67,7 @@ def strongly_convex(seed, dim=6, m=3, domain=None):
 # -- acceptance ---------------------------------------------------------------------------------
 
 
-def test_T2_7_oracle_on_the_subproblem_of_T2_3():
+def test_oracle_on_a_proximal_subproblem():
     """Multipliers 0.4426, 0.4937, 0.49574, 0.495767; F gap 5e-8 and G 1e-7 after 4 loops."""
     base = REFERENCES["active"]().problem
     problem = ProximalProblem(base, np.array([1.0, 0.05]), 4.0)

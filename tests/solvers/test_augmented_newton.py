@@ -5,9 +5,9 @@ import pytest
 from scipy.optimize import minimize
 
 from equipoise import Facts, FunctionProblem, Status, sets, solve
-from equipoise.problems import REFERENCES, AugmentedLagrangian, QuadraticProblem
-from equipoise.solvers import AugmentedNewton, SwitchingSubgradient, Then, choose
-from equipoise.solvers.newton_cg import conjugate_gradients
+from equipoise.problems import REFERENCES, AugmentedLagrangianMerit, QuadraticProblem
+from equipoise.solvers import AugmentedNewton, Sequence, SwitchingSubgradient, choose
+from equipoise.solvers._newton.conjugate_gradients import conjugate_gradients
 
 
 def test_conjugate_gradients_solve_and_follow_negative_curvature():
@@ -46,7 +46,7 @@ def test_the_merit_never_rises_within_one_multiplier():
     compared = 0
     for t in range(25):
         new = solver.step(problem, state, t, rng)
-        merit = AugmentedLagrangian(new.lam, new.b)
+        merit = AugmentedLagrangianMerit(new.lam, new.b)
         before = merit(problem.at(state.pair.x).values)[0]
         after = merit(problem.at(new.pair.x).values)[0]
         assert after <= before + 1e-12
@@ -151,7 +151,7 @@ def test_choose_looks_at_the_facts():
     problem = FunctionProblem(lambda x: (0.0, x), dim=1, facts=Facts(smooth=False))
     assert isinstance(choose(problem), SwitchingSubgradient)
     unknown = FunctionProblem(lambda x: (0.0, x), dim=1)
-    assert isinstance(choose(unknown), Then)
+    assert isinstance(choose(unknown), Sequence)
 
 
 @pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
@@ -177,7 +177,7 @@ def test_then_hands_over_where_the_first_stalls():
     problem = FunctionProblem(
         lambda x: (abs(x[0] - 0.3), np.sign(x - 0.3)), domain=sets.Box(-1, 1, dim=1)
     )
-    solver = Then(AugmentedNewton(), SwitchingSubgradient())
+    solver = Sequence(AugmentedNewton(), SwitchingSubgradient())
     result = solve(problem, solver, [-1.0], max_steps=3000)
     assert result.state.second
     assert abs(result.x[0] - 0.3) < 5e-3

@@ -13,12 +13,12 @@ from equipoise.solvers import (
     IQRC,
     AugmentedNewton,
     LevelSet,
+    Sequence,
     Smoothing,
     SwitchingSubgradient,
-    Then,
     choose,
 )
-from equipoise.terms import CallableTerms, Channel, Hinge, Logistic, RateTerms, StackedTerms
+from equipoise.terms import Combination, FunctionOfScores, Hinge, Logistic, Rates, Terms
 from tests.core.test_kinks import exact
 from tests.solvers.hinges import epigraph, hinge_problem
 from tests.solvers.test_random_problems import problem as random_problem
@@ -58,7 +58,7 @@ def test_the_choice_follows_the_facts(facts, kind):
 )
 def test_the_choice_of_two_methods(facts, kinds):
     chosen = choose(bowl(facts))
-    assert isinstance(chosen, Then)
+    assert isinstance(chosen, Sequence)
     assert (type(chosen.first), type(chosen.second)) == kinds
 
 
@@ -170,10 +170,9 @@ def two_hinges(seed, n=306, d=9):
     bound = least + 0.01
 
     def problem(bound):
-        terms = RateTerms(
-            [Channel(Hinge(), weights, sign)], np.eye(2), [0.0, -bound], names=["some"]
-        )
-        return LearningProblem(LinearModel(X), terms, l2=1e-4)
+        combination = Combination(np.eye(2), [0.0, -bound], names=["some"])
+        terms = Terms(Rates(Hinge(), weights, sign), combination)
+        return LearningProblem.of(LinearModel(X), terms, l2=1e-4)
 
     goal = weights[:, 0] @ losses + 0.5e-4 * cp.sum_squares(w[:d])
     best = cp.Problem(cp.Minimize(goal), [weights[:, 1] @ losses <= bound]).solve(
@@ -203,8 +202,8 @@ def test_kinks_without_second_derivatives_are_not_rounded():
     def cap(s, y, groups):
         return float(np.mean(s**2)) - 1.0, 2 * s / len(s)
 
-    rows = base.model.n_rows
-    terms = StackedTerms([base.terms, CallableTerms(cap, np.ones(rows))])
-    problem = LearningProblem(base.model, terms, l2=base.l2)
+    own = Terms(FunctionOfScores(cap, np.ones(base.rows.n_rows)), Combination([[0.0], [1.0]]))
+    terms = Terms.joined([Terms(base.rows.sums, base.combination), own])
+    problem = LearningProblem.of(base.rows.model, terms, l2=base.l2)
     assert problem.smoothed(1.0) is not None
     assert type(choose(problem)) is SwitchingSubgradient

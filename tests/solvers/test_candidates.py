@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from equipoise.solvers.candidates import best_candidate, shrink
+from equipoise.solvers._proxy.candidates import best_candidate, shrink
 
 
 def test_t5_8_a_table_by_hand():

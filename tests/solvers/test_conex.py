@@ -6,17 +6,16 @@ import pytest
 from equipoise import FunctionProblem, Status, sets, solve
 from equipoise.problems import REFERENCES, QuadraticProblem
 from equipoise.problems.proximal import ProximalProblem
-from equipoise.solvers import Constant, UnsuitableSolverError
-from equipoise.solvers.conex import ConEx
-from equipoise.solvers.conex_schedule import Schedule
-from equipoise.solvers.iqrc import IQRC
-from equipoise.solvers.iqrc_presets import ipp_conex
+from equipoise.solvers import IQRC, ConEx, Constant, UnsuitableSolverError, ipp_conex
+from equipoise.solvers._methods.conex import Schedule
 
 CENTER = np.array([1.0, 0.05])
-T4_6 = ConEx(mu=2.0, multiplier_bound=2.0, lipschitz=7.0, smoothness=4.0, constraint_smoothness=2.0)
+TUNED = ConEx(
+    mu=2.0, multiplier_bound=2.0, lipschitz=7.0, smoothness=4.0, constraint_smoothness=2.0
+)
 
 
-def t2_3():
+def subproblem():
     return ProximalProblem(REFERENCES["active"]().problem, CENTER, 4.0)
 
 
@@ -33,9 +32,9 @@ def states(problem, solver, x0, steps):
     [(1_000, 2.0e-3, 4.0e-3, 0.4954, 1e-4), (10_000, 2.0e-5, 4.1e-5, 0.49577, 1e-5)],
 )
 def test_t4_6_a_hundredfold_gain_per_decade(T, gap, violation, multiplier, digits):
-    problem = t2_3()
-    *_, state = states(problem, T4_6, CENTER, T)
-    x, y = T4_6.output(state)
+    problem = subproblem()
+    *_, state = states(problem, TUNED, CENTER, T)
+    x, y = TUNED.output(state)
     values = problem.at(x).values
     assert abs(values[0] - 0.9985072) == pytest.approx(gap, rel=0.03)
     assert values[1] == pytest.approx(violation, rel=0.03)
@@ -55,12 +54,12 @@ def test_t4_7_schedule_identities():
 
 
 def test_the_schedule_is_built_from_the_constants():
-    state = T4_6.init(t2_3(), CENTER)
+    state = TUNED.init(subproblem(), CENTER)
     assert state.schedule == Schedule(2.0, 4 * (4 + 2 * 2) / 2 + 2, 7.0)
 
 
 def test_constants_come_from_the_facts():
-    problem = t2_3()
+    problem = subproblem()
     schedule = ConEx(mu=2.0).init(problem, CENTER).schedule
     assert problem.facts.smoothness == 6.0
     assert schedule.t0 == 4 * (6.0 + 10 * 6.0) / 2 + 2
@@ -84,7 +83,7 @@ def test_constants_are_estimated_where_nothing_is_known():
 
 
 def test_naive_twin():
-    problem, T, a, B, Mf, L0, Lf = t2_3(), 50, 2.0, 2.0, 7.0, 4.0, 2.0
+    problem, T, a, B, Mf, L0, Lf = subproblem(), 50, 2.0, 2.0, 7.0, 4.0, 2.0
 
     def value(x):
         return 1 - x @ x + 2 * (x - CENTER) @ (x - CENTER)
@@ -107,7 +106,7 @@ def test_naive_twin():
         xs.append(problem.domain.project(x - d / eta))
         total, weight = total + gamma * xs[-1], weight + gamma
         expected.append([*xs[-1], y, *(total / weight)])
-    actual = [[*s.x, *s.y, *s.mean] for s in states(problem, T4_6, CENTER, T)]
+    actual = [[*s.x, *s.y, *s.mean] for s in states(problem, TUNED, CENTER, T)]
     np.testing.assert_allclose(actual, expected, atol=1e-12, rtol=0)
     assert y > 0
 
@@ -154,9 +153,9 @@ def outer_limit(oracle, outer_steps):
 @pytest.mark.parametrize(
     ("warm", "steps", "x1", "digits"),
     [(False, 4000, 0.8660254, 2e-3), (False, 400, 0.849, 1e-3), (True, 400, 0.8660254, 1e-6)],
-    ids=["T4.9", "cold stalls", "warm"],
+    ids=["cold, long", "cold stalls", "warm"],
 )
-def test_t4_9_ipp_conex_cold_and_warm(warm, steps, x1, digits):
+def test_ipp_conex_cold_and_warm(warm, steps, x1, digits):
     oracle = ConEx(
         steps=steps,
         multiplier_bound=2.0,
@@ -217,6 +216,6 @@ def test_bad_input():
     with pytest.raises(ValueError, match="ConEx: `constraint_smoothness` must be non-negative"):
         ConEx(constraint_smoothness=-1.0)
     with pytest.raises(ValueError, match="ConEx: `multipliers` must have shape"):
-        ConEx(multipliers=(1.0, 2.0)).init(t2_3(), CENTER)
+        ConEx(multipliers=(1.0, 2.0)).init(subproblem(), CENTER)
     with pytest.raises(UnsuitableSolverError, match="needs a convex problem"):
         solve(REFERENCES["active"]().problem, ConEx())

@@ -1,46 +1,25 @@
 """What every registered method must do, with all its defaults. A new method is tested by being
-registered; it must also be listed in CLAIMS."""
+registered; what it claims is written on its class."""
 
 import pickle
 from dataclasses import FrozenInstanceError, fields, is_dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import equipoise.solvers
 from equipoise import FunctionProblem, Status, certify, solve
 from equipoise.problems import REFERENCES
-from equipoise.solvers import SOLVERS
-from equipoise.solvers.guarantees import HEADER, guarantee_page, guarantee_rows
+from equipoise.solvers import GUARANTEE_COLUMNS, SOLVERS, Claim, guarantee_page, guarantee_rows
 
-ALL = ("active", "bilinear", "convex")
-CONVEX = ("convex", "auc")
-CONVEX_CONSTRAINTS = ("bilinear", "convex")
-
-# method: (problems it claims, KKT residual it reaches there, steps that suffice)
-CLAIMS = {
-    "switching": (ALL, 1e-2, 10_000),
-    "feasibility": ((), 0.0, 0),
-    "iqrc": (ALL, 1e-2, 20_000),
-    "ipp_ssg": (ALL, 1e-2, 40_000),
-    "ipp_conex": (ALL, 1e-2, 20_000),
-    "strong_switching": (CONVEX, 1e-2, 10_000),
-    "yu_neely_wei": (CONVEX, 1e-2, 10_000),
-    "conex": (CONVEX, 1e-2, 10_000),
-    "apg": ((), 0.0, 0),
-    "augmented_lagrangian": (ALL, 1e-5, 5_000),
-    "augmented_newton": (ALL, 1e-7, 500),
-    "smoothing": (ALL, 1e-7, 500),
-    "level_set": (CONVEX, 1e-5, 5_000),
-    "exact_penalty": (ALL, 1e-5, 500),
-    "plada": (ALL, 1e-5, 10_000),
-    "imela": (CONVEX_CONSTRAINTS, 1e-5, 10_000),
-    "ippp": (CONVEX_CONSTRAINTS, 1e-5, 20_000),
-    "sp_lm": (CONVEX_CONSTRAINTS, 1e-5, 10_000),
-    "proxy_lagrangian": (CONVEX_CONSTRAINTS, 1e-2, 10_000),
-}
-
-CASES = [(method, name) for method in CLAIMS for name in CLAIMS[method][0]]
-RUNNABLE = [method for method in SOLVERS if method != "apg"]  # apg: without constraints only
+PACKAGE = Path(equipoise.solvers.__file__).parent
+CASES = [(method, name) for method, make in SOLVERS.items() for name in make.claim.problems]
+RUNNABLE = [
+    method
+    for method, make in SOLVERS.items()
+    if not any(need.missing(REFERENCES["convex"]().problem, None) for need in make().needs)
+]
 
 
 def starts(reference, count, seed=0):
@@ -57,8 +36,23 @@ def applicable(method):
     return REFERENCES["convex"]()
 
 
-def test_every_registered_method_states_its_claim():
-    assert set(CLAIMS) == set(SOLVERS)
+def test_every_method_is_registered_under_its_name_and_states_its_claim():
+    files = {path.stem for path in (PACKAGE / "_methods").glob("[!_]*.py")}
+    assert files == set(SOLVERS), "each file in _methods needs its line in _registry.py"
+    assert list(SOLVERS) == sorted(SOLVERS)
+    for name, make in SOLVERS.items():
+        assert make.name == name
+        assert isinstance(make.claim, Claim)
+        assert set(make.claim.problems) <= set(REFERENCES)
+
+
+def test_what_users_may_import_is_listed_and_the_rest_is_private():
+    assert set(SOLVERS) & set(equipoise.solvers.__all__) == {"ipp_conex", "ipp_ssg"}
+    for make in SOLVERS.values():
+        assert make.__name__ in equipoise.solvers.__all__
+        assert getattr(equipoise.solvers, make.__name__) is make
+    for path in PACKAGE.rglob("*.py"):
+        assert any(part.startswith("_") for part in path.relative_to(PACKAGE).parts), path
 
 
 @pytest.mark.parametrize("method", SOLVERS)
@@ -79,7 +73,8 @@ def test_is_a_frozen_dataclass_with_a_guarantee(method):
 @pytest.mark.parametrize(("method", "name"), CASES)
 def test_reaches_its_claim_from_random_starts(method, name):
     reference = REFERENCES[name]()
-    _, residual, steps = CLAIMS[method]
+    claim = SOLVERS[method].claim
+    residual, steps = claim.residual, claim.steps
     for start in starts(reference, 20, seed=7):
         result = solve(reference.problem, method, start, max_steps=steps, tol=residual)
         assert result.success, f"from {start}:\n{result}"
@@ -174,15 +169,12 @@ def test_apg_needs_a_problem_without_constraints():
 def test_guarantee_table_has_a_row_for_each_method():
     rows = list(guarantee_rows())
     assert [row[0] for row in rows] == list(SOLVERS)
-    assert all(len(row) == len(HEADER) for row in rows)
+    assert all(len(row) == len(GUARANTEE_COLUMNS) for row in rows)
     assert guarantee_page().count("\n| ") == len(SOLVERS) + 2
 
 
 def test_the_documented_guarantee_table_is_up_to_date():
-    from pathlib import Path
-
     page = Path(__file__).parents[2] / "docs" / "guarantees.md"
     assert page.read_text(encoding="utf-8") == guarantee_page(), (
-        "run: python -c \"from equipoise.solvers.guarantees import guarantee_page as p; print(p(), end='')\" "
-        "> docs/guarantees.md"
+        "run: python -m equipoise.solvers docs/guarantees.md"
     )

@@ -1,4 +1,4 @@
-"""The exact-penalty method: ALGORITHMS section 3, tests T3.1 to T3.5."""
+"""The exact-penalty method."""
 
 import pickle
 
@@ -11,10 +11,10 @@ from equipoise.certificate import certify
 from equipoise.problem import Facts
 from equipoise.problems import REFERENCES, FunctionProblem, QuadraticProblem
 from equipoise.sets.set import Set
-from equipoise.solvers.exact_penalty import Add, ExactPenalty, Multiply
-from equipoise.solvers.face_newton import newton_points
-from equipoise.solvers.linear_rows import LinearModel, linear_rows
-from equipoise.solvers.solver import UnsuitableSolverError
+from equipoise.solvers import Add, ExactPenalty, Multiply, UnsuitableSolverError
+from equipoise.solvers._newton.face_newton import newton_points
+from equipoise.solvers._penalty.linear_rows import linear_rows
+from equipoise.solvers._penalty.linearised_penalty import LinearisedPenalty
 from equipoise.status import Status
 
 RNG = np.random.default_rng(0)  # the method draws nothing
@@ -44,7 +44,7 @@ def random_quadratic(seed, domain, d, *, convex=False, shift=1.0):
 
 
 def no_way_down(objective):
-    """T3.5: ``x^2 + 1 <= 0`` on [-2, 2]."""
+    """``x^2 + 1 <= 0`` on [-2, 2]."""
     return FunctionProblem(
         objective, [lambda x: (x[0] ** 2 + 1, 2 * x)], domain=sets.Box(-2, 2, dim=1), names=["hill"]
     )
@@ -53,7 +53,7 @@ def no_way_down(objective):
 def model_of(problem, x):
     point = problem.at(x)
     J = np.stack([point.gradient(i) for i in range(point.values.size)])
-    return LinearModel(point.values, J, linear_rows(problem.domain, x))
+    return LinearisedPenalty(point.values, J, linear_rows(problem.domain, x))
 
 
 # --- the linear programs -----------------------------------------------------------------------
@@ -62,11 +62,11 @@ def model_of(problem, x):
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("radius", [1.0, 0.03])
 def test_lp_against_a_grid(seed, radius):
-    """T3.1: no grid point is better, and the best one is as close as the grid is fine."""
+    """No grid point is better, and the best one is as close as the grid is fine."""
     rng = np.random.default_rng(seed)
     values, J, p = rng.normal(size=4), rng.normal(size=(4, 2)), 10.0
     values[1:] *= radius
-    model = LinearModel(values, J, linear_rows(sets.WholeSpace(), np.zeros(2)))
+    model = LinearisedPenalty(values, J, linear_rows(sets.WholeSpace(), np.zeros(2)))
     s, lam = model.minimise(p, radius)
     axis = np.linspace(-radius, radius, 301)
     grid = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
@@ -96,7 +96,7 @@ def test_rows_of_polyhedra_are_exact(name, radius):
     rng, domain = np.random.default_rng(1), SETS[name]
     for _ in range(10):
         x, cost = domain.project(2 * rng.normal(size=3)), rng.normal(size=3)
-        model = LinearModel(np.zeros(1), cost[None], linear_rows(domain, x))
+        model = LinearisedPenalty(np.zeros(1), cost[None], linear_rows(domain, x))
         s, _ = model.minimise(1.0, radius)
         assert np.abs(s).max() <= radius * (1 + 1e-9)
         assert domain.distance(x + s) < 1e-9
@@ -130,7 +130,7 @@ def least(name, x, cost, radius):
 
 
 def test_rows_of_a_ball_touch_it():
-    """At the boundary the row is the tangent half-space, at the centre there is none [FIX 9]."""
+    """At the boundary the row is the tangent half-space, at the centre there is none."""
     ball = sets.L2Ball(2.0, center=[1.0, 0.0])
     rows = linear_rows(ball, np.array([1.0, 2.0]))
     assert rows.A.toarray() == pytest.approx(np.array([[0.0, 4.0]]))
@@ -160,7 +160,7 @@ def test_unknown_set_is_refused():
 
 @pytest.mark.parametrize("name", REFERENCES)
 def test_measures_vanish_at_kkt_points_only(name):
-    """T3.2."""
+    """psi and theta are 0 at every known KKT point, and positive beside it."""
     reference = REFERENCES[name]()
     problem, rng = reference.problem, np.random.default_rng(3)
     for kkt in reference.kkt:
@@ -192,7 +192,7 @@ def test_theta_is_the_best_relief(seed):
     problem, x = random_quadratic(seed, sets.Box(-2, 2, dim=3), 3, shift=-2.0)
     model = model_of(problem, x)
     theta = model.relief(model.restore(1.0))
-    flat = LinearModel(model.values, np.vstack((np.zeros(3), model.J[1:])), model.rows)
+    flat = LinearisedPenalty(model.values, np.vstack((np.zeros(3), model.J[1:])), model.rows)
     s, _ = flat.minimise(7.0, 1.0)
     assert theta == pytest.approx(flat.decrease(s, 7.0) / 7.0, rel=1e-7)
     trials = np.random.default_rng(seed).uniform(-1, 1, size=(300, 3))
@@ -206,7 +206,7 @@ def test_theta_is_the_best_relief(seed):
 @pytest.mark.parametrize("solver", [ExactPenalty(), ExactPenalty.paper()], ids=["default", "paper"])
 @pytest.mark.parametrize("start", [(2.0, 0.2), (0.2, 0.1)])
 def test_active_constraint(solver, start):
-    """T3.3: from inside and outside to (0.86603, 0.5) in at most 20 iterations with p = 10."""
+    """From inside and outside to (0.86603, 0.5) in at most 20 iterations with p = 10."""
     states = path(REFERENCES["active"]().problem, solver, start, 20)
     assert solver.verdict(states[-1]) is Status.CONVERGED
     assert states[-1].p == 10
@@ -215,14 +215,14 @@ def test_active_constraint(solver, start):
 
 
 def test_active_constraint_in_few_iterations():
-    """T3.3: 4 iterations were measured; we need no more with the paper's settings."""
+    """4 iterations were measured; no more are needed with the paper's settings."""
     assert len(path(REFERENCES["active"]().problem, ExactPenalty.paper(), (2.0, 0.2), 20)) <= 1 + 4
 
 
 @pytest.mark.parametrize("products", [0, 50])
 @pytest.mark.parametrize("seed", range(6))
 def test_penalty_function_never_rises(seed, products):
-    """T3.4 and the steering rule, along the path; every iterate lies in the domain."""
+    """The steering rule along the path; every iterate lies in the domain."""
     domain = [sets.Box(-2, 2, dim=3), sets.L1Ball(1.5), sets.L2Ball(1.0)][seed % 3]
     problem, x0 = random_quadratic(seed, domain, 3, shift=0.0)
     solver = ExactPenalty(products=products)
@@ -250,7 +250,7 @@ def test_penalty_function_never_rises(seed, products):
     ids=["slope", "none", "square"],
 )
 def test_infeasible_problem(objective):
-    """T3.5: infeasible and stationary at x = 0."""
+    """Infeasible and stationary at x = 0."""
     result = solve(no_way_down(objective), ExactPenalty(), [1.5], max_steps=300, tol=1e-6)
     assert result.status is Status.INFEASIBLE
     assert not result.success
@@ -259,7 +259,7 @@ def test_infeasible_problem(objective):
 
 
 def test_infeasible_problem_with_the_papers_settings():
-    """T3.5 with the additive rule: at its eps, theta = 2 |x| <= 1e-3."""
+    """With the additive rule: at its eps, theta = 2 |x| <= 1e-3."""
     problem = no_way_down(lambda x: (x[0], np.ones(1)))
     result = solve(problem, ExactPenalty.paper(), [1.5], max_steps=300)
     assert result.status is Status.INFEASIBLE
@@ -388,7 +388,7 @@ def test_newton_points_lie_on_the_face():
     model = model_of(problem, x)
     s, lam = model.minimise(10.0, 0.2)
     assert 0 < lam[0] < 10
-    points = list(newton_points(problem, problem.at(x), model, (s, lam), 10.0, 50))
+    points = list(newton_points(problem, problem.at(x), model.J, (s, lam), 10.0, 50))
     plain = problem.at(x + s)
     assert len(points) == 3
     assert all(abs(point.values[1]) < 0.5 * abs(plain.values[1]) for point in points[1:])
@@ -403,7 +403,7 @@ def test_newton_points_of_a_convex_quadratic_solve_it():
     problem = QuadraticProblem([P], [q], [0.0], sets.WholeSpace())
     model, x = model_of(problem, np.zeros(3)), np.zeros(3)
     step = model.minimise(10.0, 0.3)
-    first = next(newton_points(problem, problem.at(x), model, step, 10.0, 50))
+    first = next(newton_points(problem, problem.at(x), model.J, step, 10.0, 50))
     left = np.linalg.norm(P @ first.x + q)  # CG is truncated
     assert left <= 1e-3 * np.linalg.norm(P @ step[0] + q)
     state = path(problem, ExactPenalty(eps=1e-10), x, 10)[-1]

@@ -1,4 +1,4 @@
-"""iPPP: ALGORITHMS 7.3, T7.5."""
+"""iPPP."""
 
 import math
 
@@ -12,11 +12,14 @@ from equipoise.problems.merit import MeritProblem, QuadraticPenalty
 from equipoise.problems.proximal import ProximalProblem
 from equipoise.sets.box import Box
 from equipoise.sets.l1_ball import L1Ball
-from equipoise.solvers.apg import AcceleratedProjectedGradient
-from equipoise.solvers.backtracking import Backtracking
-from equipoise.solvers.ippp import IPPP, paper_schedule
-from equipoise.solvers.solver import UnsuitableSolverError
-from equipoise.solvers.steps import Inverse, SquareRoot
+from equipoise.solvers import (
+    IPPP,
+    AcceleratedProjectedGradient,
+    Backtracking,
+    Inverse,
+    SquareRoot,
+    UnsuitableSolverError,
+)
 from equipoise.status import Status
 
 
@@ -42,10 +45,10 @@ def starts(problem, count):
 # -- acceptance ---------------------------------------------------------------------------------
 
 
-def test_T7_5_penalty_bias():
+def test_penalty_bias():
     """b = 5, 300 steps: |x - x*| < 5e-3, lam within 2e-3 of 0.5, g about 6e-3."""
     reference = REFERENCES["bilinear"]()
-    last = stages(reference.problem, paper_schedule(5.0), reference.start, 300)[-1]
+    last = stages(reference.problem, IPPP.paper(5.0), reference.start, 300)[-1]
     assert reference.distance(last.x) < 5e-3
     assert last.lam[0] == pytest.approx(0.5, abs=2e-3)
     violation = reference.problem.at(last.x).violation
@@ -59,7 +62,7 @@ def test_inner_stop_at_every_stage():
     Phi is x, extrapolated where b is doubled for the second time or later."""
     reference = REFERENCES["bilinear"]()
     problem = reference.problem
-    for solver in (IPPP(), IPPP(prox=4.0), paper_schedule(50.0)):
+    for solver in (IPPP(), IPPP(prox=4.0), IPPP.paper(50.0)):
         z, b, eps = reference.start, solver.init(problem, reference.start).outer.b, 1.0
         turns = []
         for outer in stages(problem, solver, z, 25):
@@ -163,7 +166,7 @@ def test_random_problems_end_in_a_status():
 def test_rules():
     assert [SquareRoot(200.0)(t) for t in (0, 3)] == [200.0, 400.0]
     assert [Inverse(1.0)(t) for t in (0, 3)] == [1.0, 0.25]
-    assert paper_schedule() == IPPP(penalty=SquareRoot(200.0), inner_tol=Inverse(1.0))
+    assert IPPP.paper() == IPPP(penalty=SquareRoot(200.0), inner_tol=Inverse(1.0))
 
 
 def test_non_convex_constraints_are_refused():

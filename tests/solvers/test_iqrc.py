@@ -20,15 +20,22 @@ from equipoise import (
 from equipoise.problem import Facts
 from equipoise.problems import REFERENCES, QuadraticProblem
 from equipoise.problems.proximal import ProximalProblem
-from equipoise.solvers import Constant, FeasibilityPhase, InverseSqrt
-from equipoise.solvers.augmented_lagrangian import AugmentedLagrangian
-from equipoise.solvers.conex import ConEx
-from equipoise.solvers.iqrc import IQRC
-from equipoise.solvers.iqrc_presets import ipp_conex, ipp_ssg, iqrc_theory
-from equipoise.solvers.level_set import LevelSet
-from equipoise.solvers.solver import SMOOTH
-from equipoise.solvers.strong_switching import StrongSwitching, theoretical_steps
-from equipoise.solvers.yu_neely_wei import YuNeelyWei
+from equipoise.solvers import (
+    IQRC,
+    AugmentedLagrangian,
+    ConEx,
+    Constant,
+    FeasibilityPhase,
+    InverseSqrt,
+    LevelSet,
+    StrongSwitching,
+    YuNeelyWei,
+    ipp_conex,
+    ipp_ssg,
+    iqrc_theory,
+    theoretical_steps,
+)
+from equipoise.solvers._solver import SMOOTH
 
 ACTIVE = REFERENCES["active"]()
 
@@ -136,7 +143,7 @@ def test_t2_6_certificate_and_oracle_inequalities_with_theoretical_steps():
 
 
 def test_naive_twin():
-    """The pseudo-code of ALGORITHMS 9.6: 5 outer steps of 10 inner ones."""
+    """The algorithm box written naively: 5 outer steps of 10 inner ones."""
     rho_hat, rho, e2, K, domain = 4.0, 2.0, 1e-2, 10, ACTIVE.problem.domain
     x, expected = np.array([1.05, 0.2]), []
     for _ in range(5):
@@ -174,11 +181,11 @@ def test_the_accuracy_and_the_inner_steps_follow_the_rule():
     result = solve(ACTIVE.problem, solver, ACTIVE.start, max_steps=100 + 200 + 300)
     assert (result.state.stage, result.state.k) == (3, 0)  # stage t takes 1 / eps_hat(t)^2 steps
     np.testing.assert_array_equal(result.x, path[-1].x)
-    P000 = IQRC(eps_hat=Constant(1e-2))
-    state = solve(ACTIVE.problem, P000, ACTIVE.start, max_steps=9_999).state
+    paper = IQRC(eps_hat=Constant(1e-2))
+    state = solve(ACTIVE.problem, paper, ACTIVE.start, max_steps=9_999).state
     assert (state.stage, state.k) == (0, 9_999)
-    assert P000.verdict(state) is None
-    assert P000.step(ACTIVE.problem, state, 9_999, np.random.default_rng(0)).stage == 1
+    assert paper.verdict(state) is None
+    assert paper.step(ACTIVE.problem, state, 9_999, np.random.default_rng(0)).stage == 1
 
 
 def test_every_outer_iterate_is_as_feasible_as_asked():
@@ -328,7 +335,7 @@ def test_without_a_feasible_point_the_run_ends_as_infeasible():
     ids=lambda value: getattr(value, "name", ""),
 )
 def test_every_oracle_fits_and_sets_the_guarantee(oracle, rate):
-    """The guarantee table, ALGORITHMS 9.8; and one subproblem, T2.3, through the outer loop."""
+    """The guarantee table, and one subproblem with a known solution through the outer loop."""
     solver = IQRC(oracle=oracle, rho_hat=4.0, eps_hat=Constant(0.04))
     assert solver.guarantee.rate == rate
     (outer,) = outer_path(ACTIVE.problem, solver, (1.0, 0.05), 1)

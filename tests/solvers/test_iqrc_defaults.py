@@ -5,11 +5,7 @@ import pytest
 
 from equipoise import Status, near_stationarity, sets, solve
 from equipoise.problems import REFERENCES, QuadraticProblem
-from equipoise.solvers import FeasibilityPhase
-from equipoise.solvers.augmented_lagrangian import AugmentedLagrangian
-from equipoise.solvers.iqrc import IQRC
-from equipoise.solvers.iqrc_presets import ipp_ssg
-from equipoise.solvers.level_set import LevelSet
+from equipoise.solvers import IQRC, AugmentedLagrangian, FeasibilityPhase, LevelSet, ipp_ssg
 
 
 def random_starts(problem, count, seed=3):

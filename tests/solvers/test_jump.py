@@ -1,7 +1,5 @@
 """The jump of the Newton method: a step of sequential quadratic programming."""
 
-from collections import deque
-
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -13,11 +11,14 @@ from equipoise.models import LinearModel
 from equipoise.problem import Point, Problem
 from equipoise.problems import LearningProblem, QuadraticProblem
 from equipoise.solvers import AugmentedNewton
-from equipoise.solvers.chord import Chord, dual
-from equipoise.solvers.curvature import Learned, hessian, raised, raised_inverse
-from equipoise.solvers.jump import jump
-from equipoise.solvers.newton_cg import conjugate_gradients
-from equipoise.solvers.pair import pair_at
+from equipoise.solvers._newton.chord import Chord
+from equipoise.solvers._newton.conjugate_gradients import conjugate_gradients
+from equipoise.solvers._newton.dual_multipliers import dual_multipliers
+from equipoise.solvers._newton.hessian import hessian, raised, raised_inverse
+from equipoise.solvers._newton.jump import jump
+from equipoise.solvers._newton.pair import pair_at
+from equipoise.solvers._newton.preconditioner import Preconditioner
+from equipoise.solvers._newton.remembered import Notes
 
 
 def quadratic(rng, d=6, m=3):
@@ -40,7 +41,7 @@ def test_one_jump_solves_a_quadratic_program(seed):
     )
     start = rng.normal(size=6)
     at = pair_at(problem, problem.at(start), np.full(3, 1e-9))  # all are candidates
-    landed, _ = jump(problem, at, 1e3, Learned.of(P[0].copy()), 1e-12, 1e-12)
+    landed, _ = jump(problem, at, 1e3, Preconditioner.of(P[0].copy()), 1e-12, 1e-12)
     np.testing.assert_allclose(landed.x, x.value, atol=1e-6)
     np.testing.assert_allclose(landed.lam, [float(b.dual_value) for b in bounds], atol=1e-5)
     assert landed.residual < 1e-8
@@ -51,7 +52,7 @@ def test_inexact_preconditioners_still_meet_the_linearised_constraints():
     rng = np.random.default_rng(1)
     problem = quadratic(rng)
     at = pair_at(problem, problem.at(rng.normal(size=6)), np.zeros(3))
-    landed, _ = jump(problem, at, 1e3, Learned.of(np.full(6, 5.0)), 0.3, 0.3)
+    landed, _ = jump(problem, at, 1e3, Preconditioner.of(np.full(6, 5.0)), 0.3, 0.3)
     active = landed.lam > 0
     assert active.any()
     np.testing.assert_allclose(problem.at(landed.x).constraints[active], 0.0, atol=1e-9)
@@ -60,7 +61,7 @@ def test_inexact_preconditioners_still_meet_the_linearised_constraints():
 def test_dual_of_dependent_constraints():
     """Two opposite constraints that exclude each other have no finite multipliers; the jump is refused."""
     S = np.array([[1.0, -1.0], [-1.0, 1.0]])
-    assert np.abs(dual(S, np.array([1.0, 1.0]))).max() > 1e3
+    assert np.abs(dual_multipliers(S, np.array([1.0, 1.0]))).max() > 1e3
     problem = QuadraticProblem(
         [np.eye(2), np.zeros((2, 2)), np.zeros((2, 2))],
         [[0.0, 0.0], [1.0, 0.0], [-1.0, 0.0]],
@@ -68,31 +69,31 @@ def test_dual_of_dependent_constraints():
         sets.WholeSpace(),
     )
     at = pair_at(problem, problem.at(np.array([0.5, 0.5])), np.zeros(2))
-    assert jump(problem, at, 10.0, Learned.of(np.ones(2)), 1e-8)[0] is None
+    assert jump(problem, at, 10.0, Preconditioner.of(np.ones(2)), 1e-8)[0] is None
 
 
 def test_negative_curvature_is_left_to_the_descent():
     problem = QuadraticProblem([-np.eye(2)], [[0.0, 0.0]], [0.0], sets.L2Ball(1.0))
     at = pair_at(problem, problem.at(np.array([0.1, 0.0])), np.zeros(0))
-    assert jump(problem, at, 10.0, Learned.of(np.ones(2)), 0.1)[0] is None
+    assert jump(problem, at, 10.0, Preconditioner.of(np.ones(2)), 0.1)[0] is None
 
 
 def test_preconditioners_are_inverses():
     rng = np.random.default_rng(0)
     B = rng.normal(size=(5, 5))
-    F, rows, b = B @ B.T + np.eye(5), list(rng.normal(size=(2, 5))), 7.0
+    F, rows, b = B @ B.T + np.eye(5), rng.normal(size=(2, 5)), 7.0
     v = rng.normal(size=5)
     full = F + b * sum(np.outer(row, row) for row in rows)
-    raised_solve = raised_inverse(Learned.of(F.copy()).solve, rows, b)
+    raised_solve = raised_inverse(Preconditioner.of(F.copy()).solve, rows, b)
     np.testing.assert_allclose(full @ raised_solve(v), v, atol=1e-8)
     np.testing.assert_allclose(raised(lambda u: F @ u, rows, b)(v), full @ v)
     diagonal = rng.uniform(1, 2, 5)
-    np.testing.assert_allclose(diagonal * Learned.of(diagonal).solve(v), v, atol=1e-8)
-    same = raised_inverse(lambda u: -u, [np.eye(5)[0]], 1.0)  # 1 / b - 1 = 0: nothing to divide by
+    np.testing.assert_allclose(diagonal * Preconditioner.of(diagonal).solve(v), v, atol=1e-8)
+    same = raised_inverse(lambda u: -u, np.eye(5)[:1], 1.0)  # 1 / b - 1 = 0: nothing to divide by
     np.testing.assert_array_equal(same(v), -v)
     singular = np.outer(v, v)  # raised until it has a factor
-    assert np.isfinite(Learned.of(singular.copy()).solve(v)).all()
-    np.testing.assert_array_equal(Learned.of(np.full((5, 5), np.nan)).solve(v), v)
+    assert np.isfinite(Preconditioner.of(singular.copy()).solve(v)).all()
+    np.testing.assert_array_equal(Preconditioner.of(np.full((5, 5), np.nan)).solve(v), v)
 
 
 def test_what_cg_has_seen_corrects_the_preconditioner():
@@ -100,13 +101,14 @@ def test_what_cg_has_seen_corrects_the_preconditioner():
     rng = np.random.default_rng(0)
     B = rng.normal(size=(30, 30))
     H, target = B @ B.T / 30 + 0.1 * np.eye(30), rng.normal(size=30)
-    plain = Learned.of(np.ones(30))
-    seen = deque(maxlen=12)
-    found = conjugate_gradients(lambda v: H @ v, target, 1e-2, precondition=plain.solve, seen=seen)
-    assert 12 >= len(seen) > 2
-    known = plain.after(seen, found.products)
-    np.testing.assert_allclose(known.solve(H @ known.P), known.P, atol=1e-6)  # noted in float32
-    np.testing.assert_allclose(known.P.T @ H @ known.P, np.eye(known.P.shape[1]), atol=1e-6)
+    plain = Preconditioner.of(np.ones(30))
+    notes = Notes(30)
+    found = conjugate_gradients(lambda v: H @ v, target, 1e-2, precondition=plain.solve, note=notes)
+    assert 12 >= len(notes.pairs) > 2
+    known = plain.after(notes, found.products)
+    P = known.remembered.P
+    np.testing.assert_allclose(known.solve(H @ P), P, atol=1e-6)  # noted in float32
+    np.testing.assert_allclose(P.T @ H @ P, np.eye(P.shape[1]), atol=1e-6)
     M = known.solve(np.eye(30))
     np.testing.assert_allclose(M, M.T, atol=1e-6)
     assert np.linalg.eigvalsh(M).min() > 0
@@ -120,16 +122,16 @@ def test_a_good_estimate_is_kept_and_a_bad_one_made_anew():
     target = rng.normal(size=40)
 
     def after(estimate):
-        known = Learned.of(estimate)
-        seen, product = deque(maxlen=12), lambda v: H @ v
-        found = conjugate_gradients(product, target, 1e-3, precondition=known.solve, seen=seen)
-        return known.after(seen, found.products)
+        known = Preconditioner.of(estimate)
+        notes, product = Notes(40), lambda v: H @ v
+        found = conjugate_gradients(product, target, 1e-3, precondition=known.solve, note=notes)
+        return known.after(notes, found.products)
 
     exact, poor = after(H.copy()), after(np.eye(40))
     assert exact.good
-    assert exact.P.shape[1] == 0  # nothing to add
+    assert len(exact.remembered) == 0  # nothing to add
     assert not poor.good
-    assert poor.P.shape[1] > 0
+    assert len(poor.remembered) > 0
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -137,7 +139,7 @@ def test_chord_steps_converge_with_derivatives_of_another_point(seed):
     """J, Z and H from nearby: every step leaves a fraction; a point that is good enough stays."""
     data = make_census(2000, seed=seed)
     terms = bind(equalized_odds(0.02), data.y, data.groups).terms
-    problem = LearningProblem(LinearModel(data.X / data.X.std(axis=0)), terms, l2=1e-3)
+    problem = LearningProblem.of(LinearModel(data.X / data.X.std(axis=0)), terms, l2=1e-3)
     solved = solve(problem, AugmentedNewton(tol=1e-11))
     rng = np.random.default_rng(seed)
     point = problem.at(solved.x + 1e-3 * rng.normal(size=problem.dim))
@@ -146,7 +148,7 @@ def test_chord_steps_converge_with_derivatives_of_another_point(seed):
     rows = np.flatnonzero(solved.multipliers > 0)
     assert rows.size
     J = np.array([point.gradient(1 + i) for i in rows])
-    chord = Chord(rows, J, np.linalg.solve(H, J.T), Learned.of(H))
+    chord = Chord(rows, J, np.linalg.solve(H, J.T), Preconditioner.of(H))
     start = pair_at(problem, point, solved.multipliers)
     end = chord.follow(problem, start, 1e-9)
     assert end.residual <= 1e-3 * start.residual
@@ -157,11 +159,11 @@ def test_chord_steps_converge_with_derivatives_of_another_point(seed):
 def test_a_chord_step_that_does_not_pay_is_undone():
     data = make_census(500, seed=0)
     terms = bind(demographic_parity(0.02), data.y, data.groups).terms
-    problem = LearningProblem(LinearModel(data.X / data.X.std(axis=0)), terms, l2=1e-3)
+    problem = LearningProblem.of(LinearModel(data.X / data.X.std(axis=0)), terms, l2=1e-3)
     pair = pair_at(problem, problem.at(np.zeros(problem.dim)), np.zeros(2))
     none = np.zeros((0, problem.dim))
     chord = Chord(
-        np.zeros(0, int), none, none.T, Learned.of(1e-6 * np.eye(problem.dim))
+        np.zeros(0, int), none, none.T, Preconditioner.of(1e-6 * np.eye(problem.dim))
     )  # far too long
     assert chord.follow(problem, pair, 0.0) is pair
 
@@ -193,7 +195,7 @@ def test_jumps_end_where_the_augmented_lagrangian_does_with_far_fewer_products(r
     data = make_census(3000, seed=1)
     scale, center = data.X.std(axis=0), data.X.mean(axis=0)
     model = LinearModel(data.X, scale=scale, center=center)
-    problem = LearningProblem(model, bind(rule, data.y, data.groups).terms, l2=1 / 3000)
+    problem = LearningProblem.of(model, bind(rule, data.y, data.groups).terms, l2=1 / 3000)
     quick = solve(problem, "augmented_newton", tol=1e-7)
     slow = solve(WithoutCurvature(problem), "augmented_newton", tol=1e-7)
     assert quick.success
@@ -208,7 +210,7 @@ def test_curvature_is_the_hessian_where_all_rows_are_in_the_sketch():
     data = make_census(500, seed=0)
     model = LinearModel(data.X, scale=data.X.std(axis=0), center=data.X.mean(axis=0))
     terms = bind(demographic_parity(0.02), data.y, data.groups).terms
-    problem = LearningProblem(model, terms, l2=0.1)
+    problem = LearningProblem.of(model, terms, l2=0.1)
     point = problem.at(np.full(problem.dim, 0.01))
     weights = np.array([1.0, 0.0, 0.0])  # convex: nothing is clipped
     H = np.column_stack([point.hvp(weights, e) for e in np.eye(problem.dim)])
@@ -222,12 +224,12 @@ def test_a_jump_is_a_step_of_the_method():
     """The first step on a learning problem is the jump from the start."""
     data = make_census(800, seed=2)
     terms = bind(demographic_parity(0.02), data.y, data.groups).terms
-    problem = LearningProblem(LinearModel(data.X / data.X.std(axis=0)), terms, l2=1e-3)
+    problem = LearningProblem.of(LinearModel(data.X / data.X.std(axis=0)), terms, l2=1e-3)
     solver, rng = AugmentedNewton(tol=1e-9), np.random.default_rng(0)
     state = solver.init(problem, np.zeros(problem.dim))
     new = solver.step(problem, state, 0, rng)
     point = problem.at(state.pair.x)
-    known = Learned.of(point.curvature(np.concatenate(([1.0], state.pair.lam))))
+    known = Preconditioner.of(point.curvature(np.concatenate(([1.0], state.pair.lam))))
     landed, _ = jump(problem, state.pair, state.b, known, 1.0, 1.0, solver.tol)
     np.testing.assert_array_equal(new.pair.x, landed.x)
     assert new.pair.residual < state.pair.residual

@@ -17,19 +17,22 @@ from equipoise.problems import (
     ProximalProblem,
     QuadraticProblem,
 )
-from equipoise.solvers import UnsuitableSolverError
-from equipoise.solvers.bundle import ProximalBundle
-from equipoise.solvers.level_set import LevelSet
-from equipoise.solvers.linearised import Linearised
-from equipoise.solvers.minmax import Bracket, MinMax, lowest
-from equipoise.solvers.minmax_subgradient import MinMaxSubgradient
-from equipoise.solvers.prox_linear import ProxLinear
+from equipoise.solvers import (
+    LevelSet,
+    MinMax,
+    MinMaxProxLinear,
+    MinMaxSubgradient,
+    ProximalBundle,
+    UnsuitableSolverError,
+)
+from equipoise.solvers._minmax.linearised_maximum import LinearisedMaximum
+from equipoise.solvers._minmax.minmax import Bracket, lowest
 
-INNER = [ProxLinear, ProximalBundle, MinMaxSubgradient]
+INNER = [MinMaxProxLinear, ProximalBundle, MinMaxSubgradient]
 
 
 def parabola():
-    """T6.7: min x^2 s.t. 1 - x <= 0."""
+    """min x^2 s.t. 1 - x <= 0."""
     return QuadraticProblem(
         [[[2.0]], [[0.0]]], [[0.0], [-1.0]], [0.0, 1.0], sets.Box(-5.0, 5.0, dim=1)
     )
@@ -314,14 +317,16 @@ def test_bad_parameters(parameters, message):
 
 
 def test_bad_parameters_of_the_inner_methods():
-    with pytest.raises(ValueError, match="ProxLinear: `budget` must be an integer of at least 1"):
-        ProxLinear(budget=0)
+    with pytest.raises(
+        ValueError, match="MinMaxProxLinear: `budget` must be an integer of at least 1"
+    ):
+        MinMaxProxLinear(budget=0)
     with pytest.raises(ValueError, match="MinMaxSubgradient: `accuracy` must be positive"):
         MinMaxSubgradient(accuracy=0.0)
-    with pytest.raises(ValueError, match="ProximalBundle: `least` must be positive"):
-        ProximalBundle(least=0.0)
+    with pytest.raises(ValueError, match="ProximalBundle: `smallest` must be positive"):
+        ProximalBundle(smallest=0.0)
     with pytest.raises(TypeError, match="must be a MeritProblem of a Maximum"):
-        ProxLinear().init(parabola(), np.zeros(1))
+        MinMaxProxLinear().init(parabola(), np.zeros(1))
 
 
 # --- the inner methods --------------------------------------------------------------------------
@@ -364,7 +369,7 @@ def test_strong_convexity_gives_better_lower_bounds():
     base = ProximalProblem(REFERENCES["active"]().problem, np.array([1.0, 0.05]), 4.0)
     problem = MeritProblem(base, Maximum(1.2))
     x0 = np.array([2.0, 0.3])
-    exact = inner_path(problem, ProxLinear(mu=2.0, accuracy=1e-10), x0, 200)[-1].upper
+    exact = inner_path(problem, MinMaxProxLinear(mu=2.0, accuracy=1e-10), x0, 200)[-1].upper
     for mu in (0.0, 2.0):
         brackets = inner_path(problem, MinMaxSubgradient(mu=mu, accuracy=1e-9), x0, 500)
         assert all(b.lower <= exact + 1e-9 for b in brackets)
@@ -412,7 +417,7 @@ def test_prox_linear_without_constraints_is_accelerated_projected_gradient():
         [[[4.0, 1.0], [1.0, 0.5]]], [[1.0, -2.0]], [0.0], sets.Box(-1.0, 1.0, dim=2)
     )
     problem = MeritProblem(base, Maximum(0.0))
-    solver, rng = ProxLinear(accuracy=1e-12), np.random.default_rng(0)
+    solver, rng = MinMaxProxLinear(accuracy=1e-12), np.random.default_rng(0)
     state = solver.init(problem, np.array([0.9, -0.8]))
     x = previous = state.bracket.x
     k, value = 0, problem.at(x).objective
@@ -437,7 +442,7 @@ def test_the_linearised_problem_equals_cvxpy(seed):
     ]
     v = domain.project(rng.normal(size=d))
     p, J = rng.normal(size=n), rng.normal(size=(n, d))
-    model = Linearised(domain, v, p, lambda i: J[i], np.eye(n)[0])
+    model = LinearisedMaximum(domain, v, p, lambda i: J[i], np.eye(n)[0])
     y, value = model.solve(L)
     while model.add(int((p + J @ (y - v)).argmax())):
         y, value = model.solve(L)

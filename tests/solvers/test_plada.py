@@ -1,4 +1,4 @@
-"""PLADA: ALGORITHMS section 5.1, tests T5.1 to T5.6, and its theta-steps."""
+"""PLADA and its theta-steps."""
 
 import pickle
 import warnings
@@ -13,12 +13,15 @@ from equipoise.certificate import certify
 from equipoise.problem import Facts, Point, Problem
 from equipoise.problems import REFERENCES, FunctionProblem, QuadraticProblem
 from equipoise.problems.absolute import AbsoluteProblem
-from equipoise.solvers.plada import PLADA
-from equipoise.solvers.reduced import StepSizeWarning
-from equipoise.solvers.solver import UnsuitableSolverError
-from equipoise.solvers.theta_prox_linear import ProxLinear
-from equipoise.solvers.theta_sizes import Given, Measured, Spectral, first_size
-from equipoise.solvers.theta_steps import ExactProx, Subgradient
+from equipoise.solvers import (
+    PLADA,
+    ExactProxStep,
+    ProxLinearStep,
+    StepSizeWarning,
+    SubgradientStep,
+    UnsuitableSolverError,
+)
+from equipoise.solvers._plada.step_lengths import Given, Measured, Spectral, first_length
 from equipoise.status import Status
 
 
@@ -47,7 +50,7 @@ def prox(v, lam, eta):
 
 RHO = 5.0
 THEORY = {"alpha": 10.0, "beta": 0.1, "eta": 0.9 / (1 + 3 * RHO), "tau": 0.9 / (3 * RHO)}
-EXACT = PLADA(theta_step=ExactProx(prox), **THEORY)
+EXACT = PLADA(theta_step=ExactProxStep(prox), **THEORY)
 
 
 def quadratic(seed=0, d=3, m=2, domain=None):
@@ -108,7 +111,7 @@ def test_naive_twin(seed, kappa):
 
 @pytest.mark.parametrize("tau", [0.06, None])
 def test_identities_of_every_step(tau):
-    """T5.1; lam in state k + 1 belongs to the iterate of state k."""
+    """lam in state k + 1 belongs to the iterate of state k."""
     problem, x0 = quadratic(2)
     solver = PLADA(u_max=0.5, tau=tau)
     states = path(problem, solver, x0, 300)
@@ -125,7 +128,7 @@ def test_identities_of_every_step(tau):
 
 
 def test_descent_lemma():
-    """T5.2 with the corrected constants [FIX 14]; the remainder is needed."""
+    """With the constants of the proof corrected; the remainder is needed."""
     problem = scalar(2.0)
     states = path(problem, EXACT, [-3.0], 3000)
     C1, C2 = (1 / EXACT.eta - 1 - 3 * RHO) / 2, (1 / EXACT.tau - 3 * RHO) / 2
@@ -144,7 +147,7 @@ def test_descent_lemma():
 def test_descent_without_dual_averaging_error():
     """The lemma's remainder is only due to mu: with a tiny kappa the function must fall."""
     problem = scalar(2.0)
-    solver = PLADA(theta_step=ExactProx(prox), kappa=1e-13, **THEORY)
+    solver = PLADA(theta_step=ExactProxStep(prox), kappa=1e-13, **THEORY)
     states = path(problem, solver, [-3.0], 200)
     L = [reduced(problem, s, n.lam) for s, n in zip(states, states[1:])]
     C1 = (1 / solver.eta - 1 - 3 * RHO) / 2
@@ -175,7 +178,7 @@ def test_running_average_of_the_squared_residual():
     ("target", "x", "u", "lam", "lowest"), [(2.0, 1, 0, 1, -1.28), (0.5, 0.5, 0.5, 0, -0.63)]
 )
 def test_limits_and_negative_multipliers(target, x, u, lam, lowest):
-    """T5.3: lam dips below 0 on the way, the limit is a KKT point."""
+    """lam dips below 0 on the way, the limit is a KKT point."""
     states = path(scalar(target), EXACT, [-3.0], 5000)
     last = states[-1]
     assert last.x == pytest.approx([x], abs=1e-6)
@@ -209,7 +212,7 @@ def test_output_clips_but_the_state_does_not():
 
 
 def test_reduced_lagrangian():
-    """T5.4: minimising (6) over z gives the reduced function, and lam maximises it."""
+    """Minimising the paper's equation 6 over z gives the reduced function, and lam maximises it."""
     rng = np.random.default_rng(0)
     for _ in range(20):
         alpha, beta, m = 1 + 10 * rng.random(), rng.random(), 3
@@ -230,9 +233,9 @@ def test_reduced_lagrangian():
         assert all(short(best + 0.1 * rng.normal(size=m)) < short(best) for _ in range(5))
 
 
-@pytest.mark.parametrize("theta_step", [Subgradient(), ProxLinear()], ids=["a", "b"])
+@pytest.mark.parametrize("theta_step", [SubgradientStep(), ProxLinearStep()], ids=["a", "b"])
 def test_copies_of_a_constraint_stay_equal(theta_step):
-    """T5.5, bitwise."""
+    """Bit for bit."""
     base, x0 = quadratic(3, m=1)
     copies = QuadraticProblem(
         base.P[[0, 1, 1, 1]], base.q[[0, 1, 1, 1]], base.c[[0, 1, 1, 1]], base.domain
@@ -260,7 +263,7 @@ def plain(kappa, steps):
 def test_kappa():
     """The kappa note: 1.1e-2 after 1e3 and 2.4e-4 after 1e5 steps for 1, rounding for 100."""
     for kappa in (1.0, 100.0):
-        solver = PLADA(theta_step=ExactProx(prox), kappa=kappa, **THEORY)
+        solver = PLADA(theta_step=ExactProxStep(prox), kappa=kappa, **THEORY)
         last = path(scalar(2.0), solver, [-3.0], 1000)[-1]
         assert last.x == pytest.approx([plain(kappa, 1000)], abs=1e-12)
     assert plain(1.0, 1000) - 1 == pytest.approx(1.1e-2, abs=5e-4)
@@ -282,7 +285,7 @@ def test_cross_solver_fact():
 
 
 def subproblem(problem, point, lam, eta):
-    """The prox-linear function of ProxLinear's docstring, written out."""
+    """The prox-linear function of ProxLinearStep's docstring, written out."""
     base = problem.base.at(point.x)
     c, gF = base.constraints, base.gradient(0)
     gc = np.stack([base.gradient(i + 1) for i in range(c.size)])
@@ -299,7 +302,7 @@ def subproblem(problem, point, lam, eta):
 @pytest.mark.parametrize("m", [1, 3])
 @pytest.mark.parametrize("where", ["inside", "at the boundary"])
 def test_prox_linear_against_perturbations(m, where):
-    """T5.6, also for several constraints and an active domain."""
+    """Also for several constraints and an active domain."""
     rng = np.random.default_rng(m)
     kinks = 0
     for trial in range(25):
@@ -308,7 +311,7 @@ def test_prox_linear_against_perturbations(m, where):
         problem = AbsoluteProblem(base, 0.2)
         point = problem.at(domain.project(0.3 * rng.normal(size=3)))
         lam, eta = rng.normal(size=m) + 0.5, float(10 ** rng.uniform(-2, 0))
-        y = ProxLinear()(problem, point, lam, eta)
+        y = ProxLinearStep()(problem, point, lam, eta)
         value = subproblem(problem, point, lam, eta)
         assert domain.contains(y, 1e-12)
         for size in (1e-1, 1e-3, 1e-5):
@@ -324,14 +327,14 @@ def test_prox_linear_against_perturbations(m, where):
 
 
 def test_prox_linear_closed_form():
-    """T5.6: s = clip(r / (eta lam |gc|^2), -1, 1) for one constraint."""
+    """s = clip(r / (eta lam |gc|^2), -1, 1) for one constraint."""
     base, x = quadratic(5, m=1, domain=sets.WholeSpace())
     problem = AbsoluteProblem(base, 0.1)
     point, inner = problem.at(x), base.at(x)
     for lam, eta in [(0.7, 0.1), (5.0, 0.5), (0.01, 0.3)]:
         gc, v = inner.gradient(1), x - eta * inner.gradient(0)
         s = np.clip((inner.values[1] + gc @ (v - x)) / (eta * lam * gc @ gc), -1, 1)
-        y = ProxLinear()(problem, point, np.array([lam]), eta)
+        y = ProxLinearStep()(problem, point, np.array([lam]), eta)
         assert y == pytest.approx(v - eta * lam * s * gc, abs=1e-13)
 
 
@@ -340,7 +343,7 @@ def test_prox_linear_equals_a_general_solver():
     base, _ = quadratic(7, m=3, domain=sets.Box(-0.5, 0.5, dim=3))
     problem = AbsoluteProblem(base, 0.2)
     x, lam, eta = np.array([0.4, -0.5, 0.1]), np.array([0.6, 1.0, 0.3]), 0.4
-    y = ProxLinear()(problem, problem.at(x), lam, eta)
+    y = ProxLinearStep()(problem, problem.at(x), lam, eta)
     inner = base.at(x)
     c, gc = inner.constraints, np.stack([inner.gradient(i) for i in (1, 2, 3)])
     gF = inner.gradient(0)
@@ -364,7 +367,7 @@ def test_prox_linear_is_exact_for_affine_functions():
     compared = 0
     for old, new in zip(states := path(problem, EXACT, [-3.0], 300), states[1:]):
         if new.lam[0] >= 0:
-            y = ProxLinear()(problem, problem.at(old.x), new.lam, eta)
+            y = ProxLinearStep()(problem, problem.at(old.x), new.lam, eta)
             assert y == pytest.approx(new.x, abs=1e-13)
             compared += 1
     assert compared > 100
@@ -373,14 +376,14 @@ def test_prox_linear_is_exact_for_affine_functions():
 def test_negative_multipliers_make_a_gradient_step():
     problem = AbsoluteProblem(quadratic(1, m=2)[0], 0.1)
     point, lam = problem.at(np.array([0.1, -0.2, 0.3])), np.array([-1.0, -0.5])
-    one, other = (mode(problem, point, lam, 0.05) for mode in (ProxLinear(), Subgradient()))
+    one, other = (mode(problem, point, lam, 0.05) for mode in (ProxLinearStep(), SubgradientStep()))
     assert one == pytest.approx(other, abs=1e-15)
 
 
 def test_prox_linear_needs_bounds():
     problem, x0 = quadratic()
-    with pytest.raises(UnsuitableSolverError, match="ProxLinear needs"):
-        solve(problem, PLADA(theta_step=ProxLinear()), x0)
+    with pytest.raises(UnsuitableSolverError, match="ProxLinearStep needs"):
+        solve(problem, PLADA(theta_step=ProxLinearStep()), x0)
 
 
 def test_prox_linear_solves_a_two_sided_problem():
@@ -392,7 +395,7 @@ def test_prox_linear_solves_a_two_sided_problem():
         np.concatenate((base.c[:1], base.c[1:] - bound, -base.c[1:] - bound)),
         base.domain,
     )
-    solver = PLADA(theta_step=ProxLinear())
+    solver = PLADA(theta_step=ProxLinearStep())
     result = solve(AbsoluteProblem(base, bound), solver, np.zeros(3), max_steps=3000)
     proof = certify(both, result.x)
     assert proof.residual <= 1e-4
@@ -516,13 +519,13 @@ def test_given_step_size_is_kept():
 
 def test_stochastic_problem_uses_its_facts():
     problem = FiniteSum()
-    size = first_size(problem, problem.at(np.zeros(2)), RHO, None)
+    size = first_length(problem, problem.at(np.zeros(2)), RHO, None)
     bound = 0.9 / (problem.facts.smoothness + 3 * RHO * problem.facts.lipschitz**2)
     assert size == Given(pytest.approx(bound))
 
 
 def test_paper_presets():
-    """Table 2 of P002; its tau for linear models violates tau < 1 / (3 rho) [FIX 15]."""
+    """Table 2 of the paper; its tau for linear models violates tau < 1 / (3 rho)."""
     linear, network = PLADA.paper_linear(), PLADA.paper_network()
     assert (linear.eta, linear.tau, linear.rho) == (0.001, 0.1, pytest.approx(5.0))
     assert (network.eta, network.tau, network.rho) == (0.1, 0.01, pytest.approx(10 / 6))
@@ -688,5 +691,5 @@ def test_bad_hyperparameters(bad):
 
 
 def test_bad_prox():
-    with pytest.raises(ValueError, match="ExactProx: `prox`"):
-        ExactProx(3.0)
+    with pytest.raises(ValueError, match="ExactProxStep: `prox`"):
+        ExactProxStep(3.0)

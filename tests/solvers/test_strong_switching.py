@@ -8,8 +8,7 @@ import pytest
 from equipoise import FunctionProblem, Point, Problem, Status, sets, solve
 from equipoise.problems import REFERENCES, QuadraticProblem
 from equipoise.problems.proximal import ProximalProblem
-from equipoise.solvers import UnsuitableSolverError
-from equipoise.solvers.strong_switching import StrongSwitching, theoretical_steps
+from equipoise.solvers import StrongSwitching, UnsuitableSolverError, theoretical_steps
 
 
 def drive(problem, solver, x0, steps=None):
@@ -29,7 +28,7 @@ def test_t2_2_theoretical_steps():
     constants = {"lipschitz": 50.0, "mu": 1.0, "rho_hat": 6.0, "diameter": 2.0}
     assert theoretical_steps(accuracy=1.0, **constants) == 10576
     assert theoretical_steps(accuracy=0.1, **constants) == 105760
-    # T2.6: 4 (37 + 16 * 10) / (2 * 0.5) is 788 exactly; 789 comes from rounding upwards
+    # 4 (37 + 16 * 10) / (2 * 0.5) is 788 exactly; 789 comes from rounding upwards
     K = theoretical_steps(
         lipschitz=2 * math.sqrt(9.25), mu=2.0, accuracy=0.5, rho_hat=4.0, diameter=math.sqrt(10)
     )
@@ -60,7 +59,7 @@ def test_t2_2_both_oracle_inequalities_on_the_simple_example(center, accuracy, e
     assert np.linalg.norm(z - exact) <= math.sqrt(2 * accuracy)
 
 
-def test_t2_3_active_constraint():
+def test_proximal_subproblem_with_an_active_constraint():
     problem, exact = proximal("active", (1.0, 0.05), 4.0), np.array([0.998304, 0.059932])
     assert problem.at(exact).values == pytest.approx([0.998507, 0.0], abs=2e-6)
     solver = StrongSwitching(steps=10_000, mu=2.0, slack=1e-3)
@@ -70,7 +69,7 @@ def test_t2_3_active_constraint():
 
 
 def test_naive_twin():
-    """The pseudo-code of ALGORITHMS 9.6, with sums kept as they are."""
+    """The algorithm box written naively, with sums kept as they are."""
     center, rho_hat, mu, e2 = np.array([1.0, 0.05]), 4.0, 2.0, 1e-3
     domain = REFERENCES["active"]().problem.domain
     z, num, den, expected = center, np.zeros(2), 0.0, []

@@ -8,15 +8,17 @@ import pytest
 from equipoise import Checkpoint, Facts, Point, Problem, Status, certify, sets, solve
 from equipoise.problems import REFERENCES, QuadraticProblem
 from equipoise.solvers import (
+    Averaged,
+    BestCertified,
     Constant,
     FeasibilityPhase,
     InverseSqrt,
+    LevelSet,
+    ProxyLagrangian,
+    Restarted,
     SwitchingSubgradient,
     UnsuitableSolverError,
 )
-from equipoise.solvers.level_set import LevelSet
-from equipoise.solvers.proxy_lagrangian import ProxyLagrangian
-from equipoise.solvers.wrappers import Averaged, BestCertified, Restarted
 
 WRAPPERS = [BestCertified, Averaged, Restarted]
 

@@ -9,10 +9,9 @@ from equipoise import FunctionProblem, Point, Problem, Status, sets, solve
 from equipoise.problem import Facts
 from equipoise.problems import REFERENCES, QuadraticProblem
 from equipoise.problems.proximal import ProximalProblem
-from equipoise.solvers.yu_neely_wei import YuNeelyWei
-from equipoise.solvers.yu_neely_wei_bounds import high_probability_bounds
+from equipoise.solvers import YuNeelyWei, high_probability_bounds
 
-EXACT, VALUE, MULTIPLIER = np.array([0.998304, 0.059932]), 0.998507, 0.49577  # of T2.3
+EXACT, VALUE, MULTIPLIER = np.array([0.998304, 0.059932]), 0.998507, 0.49577  # of `subproblem`
 
 
 def states(problem, solver, x0, steps):
@@ -24,7 +23,7 @@ def states(problem, solver, x0, steps):
         yield state
 
 
-def t2_3():
+def subproblem():
     return ProximalProblem(REFERENCES["active"]().problem, np.array([1.0, 0.05]), 4.0)
 
 
@@ -38,7 +37,7 @@ def t2_3():
 )
 def test_t2_5_gap_violation_invariant_and_multiplier(K, gap, violation, bound):
     """The deterministic invariant bounds the violation of the mean; Q >= 0; Q / V -> multiplier."""
-    problem, M1 = t2_3(), 9.265
+    problem, M1 = subproblem(), 9.265
     solver = YuNeelyWei(steps=K).tuned(mu=2.0, accuracy=1e-4, multipliers=None)
     lengths, least = 0.0, math.inf
     for state in states(problem, solver, (1.0, 0.05), K):
@@ -59,7 +58,7 @@ def test_t2_5_gap_violation_invariant_and_multiplier(K, gap, violation, bound):
 
 
 def test_the_queue_over_v_and_the_last_iterate_on_the_convex_problem():
-    """The cross-solver fact of ALGORITHMS 9, from (0, 2) with K = 20000."""
+    """Solution and multiplier of the convex reference problem, from (0, 2) with K = 20000."""
     problem = REFERENCES["convex"]().problem
     result = solve(problem, YuNeelyWei(steps=20_000), [0.0, 2.0], max_steps=20_000)
     np.testing.assert_allclose(result.x, [1.0, 0.0], atol=1e-6)
@@ -82,7 +81,7 @@ def test_naive_twin():
         Q = np.array([max(Q[0] + th + ze_1 @ (after - z), 0.0)])
         z = after
         expected.append(np.concatenate((z, Q, np.mean(seen, axis=0))))
-    path = states(t2_3(), YuNeelyWei(steps=K), center, K)
+    path = states(subproblem(), YuNeelyWei(steps=K), center, K)
     actual = [np.concatenate((s.z, s.Q, s.mean)) for s in path][1:]
     np.testing.assert_allclose(actual, expected, atol=1e-12, rtol=0)
     assert Q[0] > 0

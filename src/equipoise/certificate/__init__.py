@@ -1,12 +1,21 @@
-"""The examiner: it knows no solver, and judges the point that is returned."""
+"""The examiner: it knows no solver, and judges the point that is returned.
 
-from equipoise.certificate.examiner import Certificate, certify, examine
-from equipoise.certificate.infeasibility import Infeasibility, diagnose
-from equipoise.certificate.kinks import NearKKT, near_kinks
-from equipoise.certificate.near import NearStationarity, near_stationarity, near_within
+What ``__all__`` lists may be imported from here. Everything else is private and may change.
+"""
+
+from equipoise.certificate._examiner import Certificate, certify, examine
+from equipoise.certificate._infeasibility import Infeasibility, diagnose
+from equipoise.certificate._kinks import NearKKT, near_kinks
+from equipoise.certificate._near_stationarity import (
+    NearStationarity,
+    near_stationarity,
+    near_within,
+)
+from equipoise.certificate._residuals import Residuals
 
 __all__ = [
     "Certificate",
+    "Residuals",
     "certify",
     "examine",
     "Infeasibility",

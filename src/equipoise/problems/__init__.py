@@ -6,7 +6,7 @@ from equipoise.problems.autodiff import JaxProblem, TorchProblem
 from equipoise.problems.checking import ProblemCheck, check_problem
 from equipoise.problems.function import FunctionProblem
 from equipoise.problems.merit import (
-    AugmentedLagrangian,
+    AugmentedLagrangianMerit,
     Lagrangian,
     Maximum,
     Merit,
@@ -30,7 +30,7 @@ __all__ = [
     "MeritProblem",
     "Merit",
     "Lagrangian",
-    "AugmentedLagrangian",
+    "AugmentedLagrangianMerit",
     "QuadraticPenalty",
     "Maximum",
     "check_problem",

@@ -16,7 +16,7 @@ class AbsoluteProblem(Problem):
     r"""``min f_0(x)  s.t.  |c_i(x)| - bound_i <= 0``, with ``c_i`` the constraints of another problem.
 
     Where every ``c_i`` is L-smooth, ``|c_i|`` is L-weakly convex, and methods that know `bound` can
-    linearise inside the absolute value (`equipoise.solvers.ProxLinear`). At a kink
+    linearise inside the absolute value (`equipoise.solvers.ProxLinearStep`). At a kink
     the gradient of ``c_i`` itself is used.
 
     Parameters

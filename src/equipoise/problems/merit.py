@@ -1,4 +1,4 @@
-"""All functions merged into one: Lagrangians, penalties and maxima are problems without constraints."""
+"""All functions merged into one: a Lagrangian, a penalty or a maximum makes a problem without constraints."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Lagrangian(Merit):
 
 
 @dataclass(frozen=True, eq=False)
-class AugmentedLagrangian(Merit):
+class AugmentedLagrangianMerit(Merit):
     """``f_0 + 1/(2b) sum_i ([lam_i + b f_i]_+^2 - lam_i^2)``."""
 
     lam: np.ndarray
@@ -114,9 +114,8 @@ class MeritProblem(Problem):
         """Evaluate the merit at `x`."""
         point = self.base.at(x)
         value, slopes = self.merit(point.values)
-        base_hvp = (
-            point.hvp if isinstance(self.merit, Lagrangian) else None
-        )  # linear: slopes are all
+        # A Lagrangian is linear in the values, so its Hessian is that of the weighted functions.
+        base_hvp = point.hvp if isinstance(self.merit, Lagrangian) else None
         return Point(
             point.x,
             np.array([value]),

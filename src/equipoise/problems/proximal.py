@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from equipoise._array import Array, dot
+from equipoise._array import Array, dot, like
 from equipoise.problem import Facts, Point, Problem
 
 
@@ -15,7 +15,7 @@ class ProximalProblem(Problem):
     r"""``F_i(y) = f_i(y) + rho_hat/2 |y - center|^2`` for the objective and every constraint.
 
     With ``rho_hat`` above the weak-convexity constant of the functions, every ``F_i`` is strongly
-    convex and so is the problem (P000 (5)).
+    convex, and so is the problem (Ma, Lin & Yang 2019, equation 5).
 
     Parameters
     ----------
@@ -57,18 +57,27 @@ class ProximalProblem(Problem):
         point = self.base.at(x)
         shift = x - self.center
         values = point.values + self._shifted * (0.5 * self.rho_hat * dot(shift, shift))
-        base_vjp, base_hvp = point.vjp, point.hvp
+        base_vjp, base_hvp, base_jacobian = point.vjp, point.hvp, point.jacobian
 
         def vjp(weights: np.ndarray) -> Array:
             return base_vjp(weights) + (self.rho_hat * float(weights @ self._shifted)) * shift
 
-        if base_hvp is None:
-            return Point(x, values, vjp)
-
         def hvp(weights: np.ndarray, v: Array) -> Array:
+            assert base_hvp is not None
             return base_hvp(weights, v) + (self.rho_hat * float(weights @ self._shifted)) * v
 
-        return Point(x, values, vjp, hvp)
+        def jacobian(indices: np.ndarray) -> Array:
+            assert base_jacobian is not None
+            shares = like(self.rho_hat * self._shifted[indices], shift)
+            return base_jacobian(indices) + shares[:, None] * shift
+
+        return Point(
+            x,
+            values,
+            vjp,
+            hvp=None if base_hvp is None else hvp,
+            jacobian=None if base_jacobian is None else jacobian,
+        )
 
     def sample(self, rng: np.random.Generator) -> Problem:
         """Return the same regularisation of a mini-batch."""

@@ -16,8 +16,7 @@ from equipoise.run._checkpoint import Checkpoint
 from equipoise.run._iteration import Iteration
 from equipoise.run._loop import Run
 from equipoise.run._result import Result
-from equipoise.solvers import SOLVERS, Solver, choose
-from equipoise.solvers.solver import check_needs
+from equipoise.solvers import SOLVERS, Solver, check_needs, choose
 
 
 def solve(

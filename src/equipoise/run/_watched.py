@@ -104,7 +104,7 @@ class WatchedProblem(Problem):
             error = NonFiniteError(f"The value of {self.label(i)} is {point.values[i]}.")
             error.unbounded = point.values[0] == -np.inf
             raise error
-        base_vjp, base_hvp = point.vjp, point.hvp
+        base_vjp, base_hvp, base_jacobian = point.vjp, point.hvp, point.jacobian
 
         def vjp(weights: np.ndarray) -> Array:
             counter.gradients += 1
@@ -117,29 +117,26 @@ class WatchedProblem(Problem):
                 self._pulled = np.array(weights), gradient.copy()
             return gradient
 
-        base_jacobian = point.jacobian
-
-        def jacobian(index: np.ndarray) -> Array:
-            counter.gradients += len(index)
+        def jacobian(indices: np.ndarray) -> Array:
             assert base_jacobian is not None
-            rows = base_jacobian(index)
+            counter.gradients += len(indices)
+            rows = base_jacobian(indices)
             if not all_finite(rows):
-                weights = np.zeros(point.values.size)
-                weights[index] = 1.0
+                asked = np.bincount(indices, minlength=point.values.size)
                 raise NonFiniteError(
-                    f"The gradient of {self._culprit(point, weights)} is not finite."
+                    f"The gradient of {self._culprit(point, asked)} is not finite."
                 )
             return rows
 
-        rows = jacobian if base_jacobian is not None else None
+        forwarded = None if base_jacobian is None else jacobian
         if base_hvp is None:
-            return Point(point.x, point.values, vjp, jacobian=rows)
+            return Point(point.x, point.values, vjp, jacobian=forwarded)
 
         def hvp(weights: np.ndarray, v: Array) -> Array:
             counter.products += 1
             return base_hvp(weights, v)
 
-        return Point(point.x, point.values, vjp, hvp, point.curvature, rows)
+        return Point(point.x, point.values, vjp, hvp, point.curvature, forwarded)
 
     def sample(self, rng: np.random.Generator) -> Problem:
         """Return a mini-batch that counts on the same counter."""

@@ -1,106 +1,31 @@
-"""The methods, one file each, and their registry."""
+"""Methods for constrained problems, and their registry `SOLVERS`.
 
-from __future__ import annotations
+What ``__all__`` lists may be imported from here. Everything else is private and may change.
+"""
 
-from collections.abc import Callable
+# ruff: noqa: F403
+import typing as _typing
 
-from equipoise.solvers.apg import AcceleratedProjectedGradient
-from equipoise.solvers.augmented_lagrangian import AugmentedLagrangian
-from equipoise.solvers.augmented_newton import AugmentedNewton
-from equipoise.solvers.auto import choose
-from equipoise.solvers.conex import ConEx
-from equipoise.solvers.exact_penalty import Add, ExactPenalty, Multiply
-from equipoise.solvers.feasibility import FeasibilityPhase
-from equipoise.solvers.imela import IMELa
-from equipoise.solvers.ippp import IPPP
-from equipoise.solvers.iqrc import IQRC
-from equipoise.solvers.iqrc_presets import ipp_conex, ipp_ssg, iqrc_theory
-from equipoise.solvers.level_set import LevelSet
-from equipoise.solvers.oracle import Oracle
-from equipoise.solvers.plada import PLADA
-from equipoise.solvers.players import AdditiveSwapRegret, ExternalRegret, SwapRegret
-from equipoise.solvers.proxy_lagrangian import ProxyLagrangian
-from equipoise.solvers.reduced import StepSizeWarning
-from equipoise.solvers.smoothing import Smoothing
-from equipoise.solvers.solver import Guarantee, Need, Solver, UnsuitableSolverError
-from equipoise.solvers.splm import SPLM
-from equipoise.solvers.steps import Constant, InverseSqrt, Normalised, Polyak, StepRule
-from equipoise.solvers.strong_switching import StrongSwitching
-from equipoise.solvers.switching import SwitchingSubgradient, static_theory
-from equipoise.solvers.then import Then
-from equipoise.solvers.theta_prox_linear import ProxLinear
-from equipoise.solvers.theta_steps import ExactProx, Subgradient
-from equipoise.solvers.wrappers import Averaged, BestCertified, Restarted
-from equipoise.solvers.yu_neely_wei import YuNeelyWei
+from equipoise.solvers._auto import choose as choose
+from equipoise.solvers._guarantees import GUARANTEE_COLUMNS as GUARANTEE_COLUMNS
+from equipoise.solvers._guarantees import guarantee_page as guarantee_page
+from equipoise.solvers._guarantees import guarantee_rows as guarantee_rows
+from equipoise.solvers._oracle import Oracle as Oracle
+from equipoise.solvers._parts.steps import *
+from equipoise.solvers._registry import *
+from equipoise.solvers._sequence import Sequence as Sequence
+from equipoise.solvers._solver import Claim as Claim
+from equipoise.solvers._solver import Finished as Finished
+from equipoise.solvers._solver import Guarantee as Guarantee
+from equipoise.solvers._solver import Need as Need
+from equipoise.solvers._solver import Solver as Solver
+from equipoise.solvers._solver import UnsuitableSolverError as UnsuitableSolverError
+from equipoise.solvers._solver import check_needs as check_needs
+from equipoise.solvers._staged import Staged as Staged
+from equipoise.solvers._theory import *
+from equipoise.solvers._wrappers import Averaged as Averaged
+from equipoise.solvers._wrappers import BestCertified as BestCertified
+from equipoise.solvers._wrappers import Restarted as Restarted
 
-SOLVERS: dict[str, Callable[[], Solver]] = {
-    "switching": SwitchingSubgradient,
-    "feasibility": FeasibilityPhase,
-    "iqrc": IQRC,
-    "ipp_ssg": ipp_ssg,
-    "ipp_conex": ipp_conex,
-    "strong_switching": StrongSwitching,
-    "yu_neely_wei": YuNeelyWei,
-    "conex": ConEx,
-    "apg": AcceleratedProjectedGradient,
-    "augmented_lagrangian": AugmentedLagrangian,
-    "augmented_newton": AugmentedNewton,
-    "smoothing": Smoothing,
-    "level_set": LevelSet,
-    "exact_penalty": ExactPenalty,
-    "plada": PLADA,
-    "imela": IMELa,
-    "ippp": IPPP,
-    "sp_lm": SPLM,
-    "proxy_lagrangian": ProxyLagrangian,
-}
-"""Every method by its name; tests, the command line and the guarantee table are computed from it."""
-
-__all__ = [
-    "SOLVERS",
-    "Solver",
-    "Oracle",
-    "Guarantee",
-    "Need",
-    "UnsuitableSolverError",
-    "StepRule",
-    "Constant",
-    "InverseSqrt",
-    "Normalised",
-    "Polyak",
-    "SwitchingSubgradient",
-    "static_theory",
-    "FeasibilityPhase",
-    "IQRC",
-    "iqrc_theory",
-    "ipp_ssg",
-    "ipp_conex",
-    "StrongSwitching",
-    "YuNeelyWei",
-    "ConEx",
-    "AcceleratedProjectedGradient",
-    "AugmentedLagrangian",
-    "AugmentedNewton",
-    "Smoothing",
-    "LevelSet",
-    "ExactPenalty",
-    "PLADA",
-    "IMELa",
-    "IPPP",
-    "SPLM",
-    "ProxyLagrangian",
-    "choose",
-    "Add",
-    "Multiply",
-    "Subgradient",
-    "ProxLinear",
-    "ExactProx",
-    "StepSizeWarning",
-    "SwapRegret",
-    "AdditiveSwapRegret",
-    "ExternalRegret",
-    "Then",
-    "BestCertified",
-    "Averaged",
-    "Restarted",
-]
+if not _typing.TYPE_CHECKING:  # type checkers read the lines above: `X as X` and `*` export
+    __all__ = sorted(name for name in globals() if not name.startswith("_"))

@@ -1,0 +1,184 @@
+"""The examiner: how far a point is from satisfying the optimality conditions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from equipoise import _check
+from equipoise._array import Array, all_finite, norm, to_numpy
+from equipoise.certificate._multipliers import fit_multipliers
+from equipoise.certificate._residuals import Residuals
+from equipoise.problem import Point, Problem
+
+# Only constraints with ``f_i(x) >= -ACTIVE_WITHIN`` may get a fitted multiplier. Chosen, and
+# generous: complementarity makes the multiplier of a constraint that is not active costly anyway.
+ACTIVE_WITHIN = 0.1
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What holds at one point; all residuals are 0 exactly at a KKT point.
+
+    Attributes
+    ----------
+    x : array of shape (d,)
+        The point that was examined.
+    values : ndarray of shape (m + 1,)
+        Objective and constraints there.
+    multipliers : ndarray of shape (m,)
+        Non-negative; those given, or fitted.
+    residuals : Residuals
+        Stationarity, violation and complementarity. Where a function has a kink, one subgradient is
+        used, and stationarity is only bounded from above: see `near_stationarity`.
+    outside : float
+        The distance of `x` from the domain, which the violation includes.
+    fitted : bool
+        Whether the examiner fitted the multipliers.
+    names : tuple of str
+        Names of the constraints.
+    """
+
+    x: Array
+    values: np.ndarray
+    multipliers: np.ndarray
+    residuals: Residuals
+    outside: float
+    fitted: bool
+    names: tuple[str, ...]
+
+    @property
+    def objective(self) -> float:
+        """The objective's value."""
+        return float(self.values[0])
+
+    @property
+    def stationarity(self) -> float:
+        """``dist(-grad f_0 - sum_i lam_i grad f_i, N_X(x))``."""
+        return self.residuals.stationarity
+
+    @property
+    def violation(self) -> float:
+        """The largest constraint violation, or the distance from the domain where that is larger."""
+        return self.residuals.violation
+
+    @property
+    def complementarity(self) -> float:
+        """``sum_i |lam_i f_i(x)|``."""
+        return self.residuals.complementarity
+
+    @property
+    def residual(self) -> float:
+        """The largest of stationarity, violation and complementarity."""
+        return self.residuals.largest
+
+    @property
+    def worst(self) -> str | None:
+        """The name of the most violated constraint; None where all hold."""
+        if self.values.size < 2 or self.values[1:].max() <= 0:
+            return None
+        return self.names[int(self.values[1:].argmax())]
+
+    def __str__(self) -> str:
+        lines = [
+            f"objective        {self.objective:.8g}",
+            f"violation        {self.violation:.2e}" + (f"  ({self.worst})" if self.worst else ""),
+            f"stationarity     {self.stationarity:.2e}",
+            f"complementarity  {self.complementarity:.2e}",
+        ]
+        positive = np.flatnonzero(self.multipliers > 0)
+        leading = positive[np.argsort(-self.multipliers[positive])][:5]
+        listed = ", ".join(f"{self.names[i]}: {self.multipliers[i]:.6g}" for i in leading)
+        more = f", and {positive.size - leading.size} more" if positive.size > leading.size else ""
+        kind = "fitted" if self.fitted else "given"
+        lines.append(f"multipliers      {listed or 'none positive'}{more} ({kind})")
+        return "\n".join(lines)
+
+
+def certify(
+    problem: Problem, x: Array, multipliers: Any = None, *, active_within: float = ACTIVE_WITHIN
+) -> Certificate:
+    """Examine a point, wherever it comes from.
+
+    Parameters
+    ----------
+    problem : Problem
+    x : array of shape (d,)
+    multipliers : array of shape (m,), optional
+        Non-negative. When not given, the multipliers with the least stationarity and
+        complementarity are fitted over the nearly active constraints.
+    active_within : float
+        A constraint is nearly active where ``f_i(x) >= -active_within``.
+
+    Returns
+    -------
+    Certificate
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from equipoise import certify
+    >>> from equipoise.problems import REFERENCES
+    >>> certificate = certify(REFERENCES["convex"]().problem, np.array([1.0, 0.0]))
+    >>> certificate.multipliers.round(6), certificate.residual < 1e-9
+    (array([1.]), True)
+    """
+    owner = "certify"
+    _check.kind(owner, "problem", problem, Problem)
+    active_within = _check.non_negative(owner, "active_within", active_within)
+    point = problem.at(_check.point(owner, "x", x, problem.dim))
+    return examine(problem, point, _given(problem, multipliers), active_within)
+
+
+def examine(
+    problem: Problem,
+    point: Point,
+    multipliers: np.ndarray | None,
+    active_within: float = ACTIVE_WITHIN,
+) -> Certificate:
+    """Certify a point that is already evaluated."""
+    _finite_values(problem, point)
+    x, lam = to_numpy(point.x), multipliers
+    if lam is None:
+        lam, downhill = fit_multipliers(problem, point, active_within)
+    else:
+        downhill = -to_numpy(point.lagrangian_gradient(lam))
+    if not all_finite(downhill):
+        raise ValueError("certify: the gradient of the Lagrangian is not finite at this point.")
+    residuals = Residuals.at(problem, replace(point, x=x), lam, -downhill)
+    outside = _outside(problem, x)
+    return Certificate(
+        x=point.x,
+        values=point.values,
+        multipliers=lam,
+        residuals=replace(residuals, violation=max(residuals.violation, outside)),
+        outside=outside,
+        fitted=multipliers is None,
+        names=problem.names,
+    )
+
+
+def _given(problem: Problem, multipliers: Any) -> np.ndarray | None:
+    if multipliers is None:
+        return None
+    lam = _check.vector("certify", "multipliers", multipliers, problem.n_constraints)
+    if (lam < 0).any():
+        i = int(np.flatnonzero(lam < 0)[0])
+        raise ValueError(f"certify: `multipliers` must be non-negative, but entry {i} is {lam[i]}.")
+    return lam
+
+
+def _finite_values(problem: Problem, point: Point) -> None:
+    if not all_finite(point.values):
+        i = int(np.flatnonzero(~np.isfinite(point.values))[0])
+        raise ValueError(
+            f"certify: the value of {problem.label(i)} is {point.values[i]} at this point."
+        )
+
+
+def _outside(problem: Problem, x: np.ndarray) -> float:
+    """Return the distance from the domain, 0 where it is a rounding error of the projection."""
+    distance = problem.domain.distance(x)
+    return distance if distance > 1e-12 * max(1.0, norm(x)) else 0.0

@@ -1,0 +1,150 @@
+"""KKT points on kinks: the examiner moves onto them, and fits subgradients as it fits multipliers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import lstsq
+
+from equipoise._array import norm, to_numpy
+from equipoise.certificate._examiner import ACTIVE_WITHIN, Certificate, examine
+from equipoise.problem import Kinks, Point, Problem
+
+# Scores closer to a kink than one of these times `tol` are moved onto it; tried in turn. Chosen.
+WIDTHS = 1.0, 1e-1, 1e-2, 1e-3, 1e-4
+
+# Multipliers fitted at the most, those of the largest constraints; the fit takes their number
+# cubed. Chosen.
+MAX_MULTIPLIERS = 500
+
+# Added to the diagonal of the normal equations, whose columns have length 1 and may depend on
+# each other.
+RIDGES = 1e-8, 1e-6
+
+# How often bounds on the shares and the multipliers they depend on are fitted in turn, at the
+# most; chosen.
+ROUNDS = 30
+
+
+@dataclass(frozen=True)
+class NearKKT:
+    """A KKT point on kinks, next to the point examined.
+
+    Attributes
+    ----------
+    certificate : Certificate
+        Of the KKT point, the witness; with subgradients fitted where its scores are on a kink.
+    distance : float
+        From the point examined to the witness.
+    """
+
+    certificate: Certificate
+    distance: float
+
+    @property
+    def witness(self) -> np.ndarray:
+        """The KKT point, of shape (d,)."""
+        return to_numpy(self.certificate.x)
+
+    @property
+    def multipliers(self) -> np.ndarray:
+        """The multipliers there."""
+        return self.certificate.multipliers
+
+    @property
+    def residual(self) -> float:
+        """At most this far from the point examined there is a point of at most this KKT residual."""
+        return max(self.distance, self.certificate.residual)
+
+    def __str__(self) -> str:
+        return (
+            f"A point on kinks, {self.distance:.2g} from the point returned, has the KKT residual "
+            f"{self.certificate.residual:.2g}; see `near`."
+        )
+
+
+def near_kinks(problem: Problem, x: np.ndarray, tol: float) -> NearKKT | None:
+    """Return a point within `tol` of `x` with a KKT residual of at most `tol`, if one is found."""
+    for width in WIDTHS:
+        kinks = problem.kinks(x, width * tol)
+        if kinks is None or norm(kinks.x - x) > tol:
+            continue
+        near = NearKKT(_certified(problem, kinks), norm(kinks.x - x))
+        if near.residual <= tol:
+            return near
+    return None
+
+
+def _certified(problem: Problem, kinks: Kinks) -> Certificate:
+    """Certify the point on the kinks with the best multipliers and shares.
+
+    With the gradients taken without any share of the jumps, they minimise
+    ``|T(grad f_0 + sum_i lam_i grad f_i + sum_j mu_j jump_j)|^2 + sum_i (lam_i f_i)^2`` over
+    ``lam >= 0`` and ``0 <= mu_j <= sum_i (1, lam)_i mass_ji``, where T projects on the tangent cone. The
+    upper bounds depend on lam: so bounds and fit alternate until the bounds no longer change.
+    """
+    point = problem.at(kinks.x)
+    nearest = np.argsort(-point.constraints, kind="stable")[: min(2 * problem.dim, MAX_MULTIPLIERS)]
+    active = 1 + nearest[point.constraints[nearest] >= -ACTIVE_WITHIN]
+    none = _with_shares(point, kinks, np.zeros(kinks.used.size))
+    slope = to_numpy(none.gradient(0))
+    columns = np.vstack((to_numpy(none.gradients(active)), kinks.jumps))
+    prices = np.zeros((columns.shape[0], active.size))
+    prices[: active.size] = np.diag(point.values[active])
+    weights = np.zeros(point.values.size)
+    weights[0], downhill = 1.0, -slope
+    last = None
+    for _ in range(ROUNDS):
+        bounds = kinks.masses @ weights
+        if last is not None and np.allclose(bounds, last, rtol=1e-12, atol=0.0):
+            break
+        last = bounds
+        piece = problem.domain.tangent_map(kinks.x, downhill)
+        matrix = np.hstack((piece(columns), prices)).T
+        target = np.concatenate((-piece(slope), np.zeros(active.size)))
+        high = np.concatenate((np.full(active.size, np.inf), np.maximum(bounds, 1e-300)))
+        fit = _bounded(matrix, target, high)
+        weights[active] = fit[: active.size]
+        downhill = -slope - fit @ columns
+    bounds = np.maximum(kinks.masses @ weights, 1e-300)
+    shares = np.clip(fit[active.size :] / bounds, 0.0, 1.0)
+    return examine(problem, _with_shares(point, kinks, shares), weights[1:])
+
+
+def _bounded(matrix: np.ndarray, target: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Minimise ``|matrix w - target|^2`` over ``0 <= w <= high``; columns may depend on each other."""
+    from daqp import solve
+
+    k, lengths = high.size, np.maximum(np.linalg.norm(matrix, axis=0), 1e-300)
+    A, low, top = matrix / lengths, np.zeros(k), np.minimum(high * lengths, 1e29)
+    no_rows, sense = np.zeros((0, k)), np.zeros(k, dtype=np.int32)
+    for ridge in RIDGES:
+        w, H = low, A.T @ A + ridge * np.eye(k)
+        for _ in range(3):  # proximal-point steps: the error that the ridge makes shrinks each time
+            f = -(A.T @ target + ridge * w)
+            w, _, flag, _ = solve(H, f, no_rows, top, low, sense, primal_tol=1e-12)
+            w = np.clip(w, 0.0, top)
+        if flag == 1:
+            break
+    free = (w > 0.0) & (w < top)
+    step = np.zeros(k)
+    if free.any():  # least squares on A itself: forming A'A has lost half the digits
+        step[free] = lstsq(A[:, free], target - A @ w, 1e-12, lapack_driver="gelsy")[0]
+    better = np.clip(w + step, 0.0, top)
+    if np.linalg.norm(A @ better - target) < np.linalg.norm(A @ w - target):
+        w = better
+    return np.minimum(w / lengths, high)
+
+
+def _with_shares(point: Point, kinks: Kinks, shares: np.ndarray) -> Point:
+    """Return the point with these subgradients at its kinks."""
+    more = shares - kinks.used
+
+    def vjp(weights: np.ndarray) -> np.ndarray:
+        return to_numpy(point.vjp(weights)) + (more * (kinks.masses @ weights)) @ kinks.jumps
+
+    def jacobian(indices: np.ndarray) -> np.ndarray:
+        return to_numpy(point.gradients(indices)) + (more * kinks.masses.T[indices]) @ kinks.jumps
+
+    return Point(point.x, point.values, vjp, jacobian=jacobian)

@@ -1,0 +1,156 @@
+"""Multipliers for a point that comes with none.
+
+They minimise ``dist^2(-grad f_0 - J'lam, N_X(x)) + sum_i (lam_i f_i)^2`` over ``lam >= 0``: the best
+compromise of stationarity and complementarity. The squared distance is a convex function whose gradient
+is linear on pieces; on each piece the problem is a non-negative least-squares problem.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import nnls
+
+from equipoise._array import all_finite, to_numpy
+from equipoise.problem import Point, Problem
+
+# Up to so many nearly active constraints, all their gradients are formed at once; chosen.
+ALL_AT_ONCE = 32
+
+# Of more constraints, gradients are formed in batches that grow from this size; chosen.
+BATCH = 16
+
+# A batch must lower the loss by this share for another one to be tried; chosen.
+LEAST_GAIN = 0.1
+
+# Pieces at the most; one or two are the rule. Chosen.
+MAX_PIECES = 50
+
+
+def fit_multipliers(
+    problem: Problem, point: Point, active_within: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the best multipliers of the constraints with ``f_i(x) >= -active_within``, and ``-grad L``.
+
+    Where these are many, their gradients are formed in batches. It ends where no constraint is left
+    that helps, where the violation is larger than what further batches could lower, or where the last
+    batch has gained little: at a KKT point few multipliers suffice, and far from one no multipliers
+    change the verdict. Any multipliers give a valid certificate.
+    """
+    multipliers = np.zeros(problem.n_constraints)
+    candidates = 1 + np.flatnonzero(point.constraints >= -active_within)
+    fit = _Fit(problem, point)
+    if candidates.size == 0:
+        return multipliers, fit.target
+    if candidates.size <= ALL_AT_ONCE:
+        chosen = candidates
+    else:
+        nearest = np.argsort(-point.values[candidates], kind="stable")[:BATCH]
+        chosen = candidates[nearest]
+    fit.add(chosen)
+    lam = fit.solve()
+    loss, gain, size = fit.loss(lam), 1.0, BATCH
+    while (
+        chosen.size < candidates.size
+        and gain >= LEAST_GAIN
+        and lam.size * loss > point.violation**2
+    ):
+        others = np.setdiff1d(candidates, chosen)
+        prices = fit.prices(lam, others)
+        best = np.argsort(-prices, kind="stable")[:size]
+        helpful = others[best[prices[best] > 1e-6 * max(1.0, fit.scale)]]
+        if helpful.size == 0:
+            break
+        fit.add(helpful)
+        chosen = np.concatenate((chosen, helpful))
+        lam = fit.solve()
+        last, loss = loss, fit.loss(lam)
+        gain, size = 1 - loss / last, size + size // 2
+    multipliers[chosen - 1] = lam
+    return multipliers, fit.downhill(lam)
+
+
+class _Fit:
+    """The least-squares problem over the constraints added so far."""
+
+    def __init__(self, problem: Problem, point: Point) -> None:
+        self.problem, self.point = problem, point
+        self.x = to_numpy(point.x)
+        objective = to_numpy(point.gradient(0))  # one that a solver has just formed is used again
+        self.target = -self._finite(np.zeros(1, dtype=int), objective[None])[0]
+        self.scale = float(np.linalg.norm(self.target))
+        self.rows = np.empty((0, self.x.size))
+        self.values = np.empty(0)
+
+    def add(self, indices: np.ndarray) -> None:
+        """Form the gradients of these constraints."""
+        rows = self._finite(indices, to_numpy(self.point.gradients(indices)))
+        self.rows = np.vstack((self.rows, rows))
+        self.values = np.concatenate((self.values, self.point.values[indices]))
+
+    def _finite(self, indices: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Return the gradients of these functions; raise where one is not finite."""
+        for i, row in zip(indices, rows):
+            if not all_finite(row):
+                label = self.problem.label(int(i))
+                raise ValueError(f"certify: the gradient of {label} is not finite at this point.")
+        return rows
+
+    def downhill(self, lam: np.ndarray) -> np.ndarray:
+        """Return the negative gradient of the Lagrangian, from the gradients already formed."""
+        return self.target - lam @ self.rows
+
+    def residual(self, lam: np.ndarray) -> np.ndarray:
+        """Return the part of ``-grad L`` outside the normal cone."""
+        return self.problem.domain.tangent(self.x, self.downhill(lam))
+
+    def loss(self, lam: np.ndarray) -> float:
+        residual = self.residual(lam)
+        return float(residual @ residual + (lam * self.values) @ (lam * self.values))
+
+    def solve(self) -> np.ndarray:
+        """Solve piece by piece. The loss is convex, so a piece that gains nothing ends the search."""
+        lam = np.zeros(self.values.size)
+        loss = self.loss(lam)
+        for _ in range(MAX_PIECES):
+            ahead = self._solve_piece(lam)
+            for shrink in 0.5 ** np.arange(12):
+                trial = lam + shrink * (ahead - lam)
+                trial_loss = self.loss(trial)
+                if trial_loss < loss:
+                    break
+            else:
+                break
+            gain, lam, loss = loss - trial_loss, trial, trial_loss
+            if gain <= 1e-15 * loss:
+                break
+        return lam
+
+    def _solve_piece(self, lam: np.ndarray) -> np.ndarray:
+        """Minimise with the normal cone's piece at `lam` held fixed."""
+        piece = self.problem.domain.tangent_map(self.x, self.downhill(lam))
+        matrix = np.vstack((piece(self.rows).T, np.diag(self.values)))
+        lengths = np.linalg.norm(matrix, axis=0)
+        used = lengths > 1e-14 * max(1.0, self.scale)
+        answer = np.zeros(lam.size)
+        if not used.any():
+            return answer
+        target = np.concatenate((piece(self.target), np.zeros(lam.size)))
+        Q, R = np.linalg.qr(matrix[:, used] / lengths[used])  # the matrix is tall, R is square
+        try:
+            answer[used] = nnls(R, Q.T @ target)[0] / lengths[used]
+        except RuntimeError:  # `nnls` cycles where columns depend on each other
+            return lam
+        return answer
+
+    def prices(self, lam: np.ndarray, indices: np.ndarray) -> np.ndarray:
+        """Return how fast each constraint's multiplier would lower the loss, from one forward pass.
+
+        That is ``grad f_i . r`` for the residual ``r``, taken by a forward difference along r.
+        """
+        residual = self.residual(lam)
+        length = float(np.linalg.norm(residual))
+        if length <= 1e-12 * max(1.0, self.scale):
+            return np.zeros(indices.size)
+        step = 1e-6 * max(1.0, float(np.linalg.norm(self.x))) / length
+        ahead = self.problem.at(self.x + step * residual).values
+        return (ahead[indices] - self.point.values[indices]) / (step * length)

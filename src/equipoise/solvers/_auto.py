@@ -1,0 +1,93 @@
+"""Choosing a solver by what is known of the problem."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from equipoise.problem import Problem
+from equipoise.solvers._methods.augmented_newton import AugmentedNewton
+from equipoise.solvers._methods.iqrc import IQRC
+from equipoise.solvers._methods.level_set import LevelSet
+from equipoise.solvers._methods.smoothing import Smoothing
+from equipoise.solvers._methods.switching import SwitchingSubgradient
+from equipoise.solvers._parts.steps import InverseSqrt, Normalised
+from equipoise.solvers._sequence import Sequence
+from equipoise.solvers._solver import Solver
+
+# A method aims for this share of the tolerance asked for, so that the examiner agrees in spite of rounding
+# errors. Chosen just below 1; half of it takes 28 % more work (docs/constants.md).
+AIMED_SHARE_OF_TOL = 0.9
+
+# What a method aims for where no tolerance is asked for. Chosen: about what rounding errors allow.
+TOL_WITHOUT_ONE = 1e-9
+
+# Subgradient steps before proximal ones, which are exact but short. Chosen.
+STEPS_BEFORE_PROXIMAL = 500
+
+# Newton steps on rounded kinks before cutting planes take over. Chosen; it is rarely used up.
+STEPS_BEFORE_PLANES = 1000
+
+# Dimensions up to which cutting planes get somewhere: their number grows with the dimension. Chosen.
+MAX_DIM_FOR_PLANES = 50
+
+# Mini-batches before full evaluations: enough to come near at the cost of a few full ones. Chosen.
+BATCHES = 50
+
+
+def choose(problem: Problem, tol: float = 1e-8) -> Solver:
+    """Return the method that suits a problem, set up to reach `tol`; nothing is left to tune.
+
+    - Smooth functions: `AugmentedNewton`, which converges superlinearly.
+    - Kinks that the problem can round (hinge loss, absolute values), with second derivatives: `Smoothing`,
+      which is Newton's method again. In few dimensions under convex constraints, `LevelSet` goes on
+      where it stalls.
+    - Other kinks, convex functions: `LevelSet`, whose cutting planes learn all slopes around a kink, where a
+      subgradient method sees one of them at a time.
+    - Other kinks, weakly convex functions: switching subgradients to come near, then `IQRC` with the
+      level-set oracle, whose proximal points prove what the run claims.
+    - Kinks of which nothing is known: switching subgradients with steps of a length that fits the domain,
+      whatever the scale of the functions.
+    - Nothing known: `AugmentedNewton`, and switching subgradients where it stalls.
+    - Mini-batches: switching subgradients on them to come near, then the method for the same problem
+      without noise. Averages over batches stop at the noise, whereas `Problem.at` is exact.
+    """
+    finish = _deterministic(problem, tol)
+    if not problem.facts.stochastic or isinstance(finish, SwitchingSubgradient):
+        return finish
+    return Sequence(_switching(problem), finish, steps=BATCHES)
+
+
+def _deterministic(problem: Problem, tol: float) -> Solver:
+    facts = problem.facts
+    aim = AIMED_SHARE_OF_TOL * tol if tol > 0 else TOL_WITHOUT_ONE
+    if facts.smooth:
+        return AugmentedNewton(tol=aim)
+    if facts.smooth is None:
+        return Sequence(AugmentedNewton(tol=aim), _switching(problem))
+    if _has_second_derivatives(problem.smoothed(1.0)):
+        smoothing = Smoothing(tol=aim)
+        if facts.convex and problem.n_constraints > 0 and problem.dim <= MAX_DIM_FOR_PLANES:
+            return Sequence(smoothing, LevelSet(), steps=STEPS_BEFORE_PLANES)
+        return smoothing
+    if facts.convex or facts.weak_convexity == 0.0:
+        return LevelSet()
+    if facts.weak_convexity is not None:
+        proximal = IQRC(oracle=LevelSet(), eps_hat=InverseSqrt(0.03))
+        return Sequence(_switching(problem), proximal, steps=STEPS_BEFORE_PROXIMAL)
+    return _switching(problem)
+
+
+def _has_second_derivatives(problem: Problem | None) -> bool:
+    """Whether there is such a problem, and it can multiply with its Hessians."""
+    if problem is None:
+        return False
+    return problem.at(problem.domain.project(np.zeros(problem.dim))).hvp is not None
+
+
+def _switching(problem: Problem) -> SwitchingSubgradient:
+    """Return the method with a first step of a twentieth of the domain's diameter, at most 1; chosen."""
+    diameter = problem.domain.diameter
+    length = min(max(0.05 * diameter, 0.01), 1.0) if math.isfinite(diameter) else 0.2
+    return SwitchingSubgradient(step_size=Normalised(length), slack=InverseSqrt(1e-3))

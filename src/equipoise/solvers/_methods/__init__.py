@@ -1,0 +1,1 @@
+"""The registered methods, one file each; `equipoise.solvers._registry` lists them."""

@@ -1,0 +1,63 @@
+"""Chord steps: after a jump, the same linear system for a new right-hand side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from equipoise._array import Array
+from equipoise.problem import Problem
+from equipoise.solvers._newton.dual_multipliers import dual_multipliers
+from equipoise.solvers._newton.pair import Pair, pair_at
+from equipoise.solvers._newton.preconditioner import Preconditioner
+from equipoise.solvers._parts.try_at import try_at
+
+# A jump must leave at most this share of the residual for chord steps to follow it. Chosen.
+FAST_JUMP = 0.1
+
+# Another chord step follows where the last one left at most this share of the residual. Chosen.
+WORTH_ANOTHER = 0.2
+
+# A chord step that leaves more than this share of the residual is undone. Chosen.
+MUST_HALVE = 0.5
+
+
+@dataclass(frozen=True)
+class Chord:
+    """What a jump has found out about the neighbourhood: gradients J, ``Z = H^-1 J'``, and H nearly.
+
+    A Newton step with old derivatives costs one evaluation and one gradient; the derivatives
+    of a new one cost several times as much (Shamanskii 1967).
+    """
+
+    rows: np.ndarray  # (k,) constraints
+    J: np.ndarray  # (k, d)
+    Z: np.ndarray  # (d, k)
+    preconditioner: Preconditioner
+
+    def follow(self, problem: Problem, pair: Pair, enough: float) -> Pair:
+        """Take chord steps from `pair` while they pay, until its residual is `enough`.
+
+        1. d <- -F^-1 grad L; mu >= 0 <- multipliers for which ``f_i + <J_i, d - Z (mu - lam)>`` is at
+           most 0, and 0 where ``mu_i > 0``
+        2. x <- P_X(x + d - Z (mu - lam)), lam <- mu; undone if the residual is not halved
+        """
+        S = self.J @ self.Z
+        while pair.residual > enough:
+            d, mu = self._downhill(problem, pair), pair.lam.copy()  # 1
+            if self.rows.size:
+                f, old = problem.at(pair.x).constraints[self.rows], pair.lam[self.rows]
+                mu[self.rows] = new = dual_multipliers(S, f + self.J @ d + S @ old)
+                d = d - self.Z @ (new - old)
+            ahead = try_at(problem, problem.domain.project(pair.x + d))  # 2
+            if ahead is None:
+                return pair
+            last, pair = pair, pair_at(problem, ahead, mu)
+            if not pair.residual <= WORTH_ANOTHER * last.residual:
+                return pair if pair.residual <= MUST_HALVE * last.residual else last
+        return pair
+
+    def _downhill(self, problem: Problem, pair: Pair) -> Array:
+        piece = problem.domain.tangent_map(pair.x, -pair.gradient)
+        return piece(self.preconditioner.solve(piece(-pair.gradient)))

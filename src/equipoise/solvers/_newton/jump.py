@@ -1,0 +1,163 @@
+"""The jump: one Newton step for the point and its multipliers together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from equipoise._array import Array, norm
+from equipoise.problem import Problem
+from equipoise.problems.merit import AugmentedLagrangianMerit
+from equipoise.solvers._newton.chord import FAST_JUMP, Chord
+from equipoise.solvers._newton.conjugate_gradients import Direction, conjugate_gradients
+from equipoise.solvers._newton.dual_multipliers import dual_multipliers
+from equipoise.solvers._newton.hessian import hessian
+from equipoise.solvers._newton.pair import Pair, pair_at
+from equipoise.solvers._newton.preconditioner import Preconditioner
+from equipoise.solvers._newton.remembered import Notes
+from equipoise.solvers._parts.try_at import try_at
+
+# A jump longer than this many times max(1, |x|) is refused: constraints exclude each other, or nearly.
+# Chosen.
+MAX_JUMP = 100.0
+
+# With more constraints that may become active no jump is tried: each takes a run of CG. Chosen.
+MAX_ACTIVE = 32
+
+# The share of the slope by which the merit must fall (Armijo's rule, customary value).
+SUFFICIENT_DECREASE = 1e-4
+
+# How much the residual may grow where the merit falls, and what must be left of it where the merit
+# rises, by at most `ALLOWED_RISE` times the residual. Chosen.
+ALLOWED_GROWTH, MUST_HALVE, ALLOWED_RISE = 10.0, 0.5, 0.1
+
+
+def jump(
+    problem: Problem,
+    at: Pair,
+    b: float,
+    preconditioner: Preconditioner,
+    accuracy: float,
+    row_accuracy: float = 1.0,
+    tol: float = 0.0,
+) -> tuple[Pair | None, Preconditioner]:
+    """Return where sequential quadratic programming leads, None if it does not lower its merit.
+
+    1. d <- truncated CG for ``H d = -grad L``, with H the Lagrangian's Hessian and F, an estimate of
+       it, as preconditioner; give up at negative curvature
+    2. Z <- rough CG for ``H Z = J'``, with J the gradients of constraints that may become active;
+       mu >= 0 <- multipliers of ``min_w <grad L, w> + <w, H w> / 2  s.t. f_i + <J_i, w> <= 0``, with Z
+       for the inverse of H applied to J'
+    3. d <- d - Z (mu - lam)
+    4. x <- P_X(x + s d), lam <- lam + s (mu - lam) with the first s = 1, 1/2, 1/4 that lowers the
+       augmented Lagrangian of mu enough; s = 1 may raise it a little (curved constraints do) if the
+       KKT residual falls to a half; give up if there is none
+    5. if the residual fell to a tenth: more steps with the old J and Z, and F for H, while they pay
+
+    Parameters
+    ----------
+    problem : Problem
+    at : Pair
+    b : float
+        The penalty: constraints with ``lam_i > 0`` or ``lam_i + b f_i > 0`` may become active.
+    preconditioner : Preconditioner
+        F, and what CG has seen of H; returned with what it has seen here.
+    accuracy : float
+        The residual of line 1, relative to its start; with 1, F is taken for H.
+    row_accuracy : float
+        The same for line 2.
+    tol : float
+        The KKT residual that is small enough; line 1 aims for a third of it.
+    """
+    way, preconditioner = _newton(
+        problem, at, b, preconditioner, accuracy, row_accuracy, tol
+    )  # 1-3
+    if way is None:
+        return None, preconditioner
+    landed = _search(problem, at, way, b)  # 4
+    fast = landed is not None and landed.residual <= FAST_JUMP * at.residual
+    if landed is not None and fast and preconditioner.is_matrix:  # 5
+        landed = Chord(way.rows, way.J, way.Z, preconditioner).follow(problem, landed, tol)
+    return landed, preconditioner
+
+
+@dataclass(frozen=True)
+class _JumpDirection:
+    """Where a jump leads."""
+
+    d: Array  # (d,)
+    mu: np.ndarray  # (m,)
+    slope: float  # of the augmented Lagrangian along d
+    rows: np.ndarray  # (k,) constraints that may become active
+    J: np.ndarray  # (k, d)
+    Z: np.ndarray  # (d, k)
+
+
+def _newton(
+    problem: Problem,
+    at: Pair,
+    b: float,
+    preconditioner: Preconditioner,
+    accuracy: float,
+    row_accuracy: float,
+    tol: float,
+) -> tuple[_JumpDirection | None, Preconditioner]:
+    """Take lines 1 to 3; the evaluation with its large arrays is let go of before the next one."""
+    x, lam, point = at.x, at.lam, problem.at(at.x)
+    piece = problem.domain.tangent_map(x, -at.gradient)
+    bend = problem.domain.bending(x, -at.gradient)
+    product = hessian(problem, point, np.concatenate(([1.0], lam)))
+    notes, products = Notes(x.size), [0]
+
+    def solved(target: Array, accuracy: float, small_enough: float = 0.0) -> Direction:
+        found = conjugate_gradients(
+            lambda v: piece(product(v) + bend * v),
+            target,
+            accuracy,
+            small_enough,
+            precondition=lambda v: piece(preconditioner.solve(v)),
+            note=notes,
+        )
+        products.append(found.products)
+        return found
+
+    newton = solved(piece(-at.gradient), accuracy, 0.3 * tol)  # 1
+    candidates = np.flatnonzero((lam > 0) | (lam + b * point.constraints > 0))
+    if not newton.convex or candidates.size > MAX_ACTIVE:
+        return None, preconditioner.after(notes, max(products))
+    d, mu, slope = newton.d, np.zeros(lam.size), at.gradient
+    J, Z = np.zeros((0, x.size)), np.zeros((x.size, 0))
+    if candidates.size:  # 2
+        f, old = point.constraints[candidates], lam[candidates]
+        J = point.gradients(1 + candidates)
+        Z = np.empty((x.size, candidates.size), order="F")
+        for k, row in enumerate(J):
+            Z[:, k] = solved(piece(row), row_accuracy).d
+        mu[candidates] = new = dual_multipliers(J @ Z, f + J @ (d + Z @ old))
+        if not np.isfinite(new).all():
+            return None, preconditioner.after(notes, max(products))
+        d = d - Z @ (new - old)  # 3
+        slope = slope + (np.maximum(new + b * f, 0.0) - old) @ J
+    preconditioner = preconditioner.after(notes, max(products))
+    if not norm(d) <= MAX_JUMP * max(1.0, norm(x)):
+        return None, preconditioner
+    return _JumpDirection(d, mu, float(slope @ d), candidates, J, Z), preconditioner
+
+
+def _search(problem: Problem, at: Pair, way: _JumpDirection, b: float) -> Pair | None:
+    """Return the first point along the direction that line 4 accepts."""
+    merit, values = AugmentedLagrangianMerit(way.mu, b), problem.at(at.x).values
+    value, fall = merit(values)[0], min(0.0, way.slope)
+    rounding = 100 * problem.facts.rounding * max(1.0, abs(value))
+    for s in (1.0, 0.5, 0.25):
+        ahead = try_at(problem, problem.domain.project(at.x + s * way.d))
+        if ahead is None:
+            continue
+        rise = merit(ahead.values)[0] - value
+        lower = rise <= SUFFICIENT_DECREASE * s * fall + rounding
+        if lower or (s == 1.0 and rise <= ALLOWED_RISE * at.residual):
+            landed = pair_at(problem, ahead, at.lam + s * (way.mu - at.lam))
+            if landed.residual <= (ALLOWED_GROWTH if lower else MUST_HALVE) * at.residual:
+                return landed
+    return None

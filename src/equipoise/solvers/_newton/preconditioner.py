@@ -1,0 +1,86 @@
+"""A preconditioner for conjugate gradients: what is known of a Hessian."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from equipoise._array import Array, quiet
+from equipoise.solvers._newton.remembered import Notes, Remembered
+
+# Where conjugate gradients needed at most so many products, the estimate is good by itself, and
+# nothing is remembered: it would only grow old. Chosen.
+NOTHING_TO_LEARN = 2
+
+# Where they needed more than so many, the estimate is made anew before the next step. Chosen.
+MAX_PRODUCTS_IF_GOOD = 5
+
+# Added to the diagonal of an estimate before it is factored, relative to the diagonal's mean; raised
+# a hundredfold until the factorisation succeeds. Chosen: a hundred thousand rounding errors.
+RIDGE, RIDGE_GROWTH = 1e-10, 100.0
+
+
+@dataclass(frozen=True)
+class Preconditioner:
+    """What is known of a Hessian H: an estimate F, and H itself on the last directions of CG."""
+
+    factor: np.ndarray  # of F: (d, d) lower triangular; F itself where it is a diagonal (d,)
+    remembered: Remembered
+    good: bool = True  # whether it does well
+
+    @staticmethod
+    def of(estimate: np.ndarray, known: Preconditioner | None = None) -> Preconditioner:
+        """Factor a new estimate; directions that are known already are kept."""
+        nothing = Remembered.nothing(len(estimate))
+        return Preconditioner(_factored(estimate), nothing if known is None else known.remembered)
+
+    @property
+    def is_matrix(self) -> bool:
+        """Whether the estimate is a matrix; else it is a diagonal."""
+        return self.factor.ndim == 2
+
+    @quiet
+    def solve(self, v: Array) -> Array:
+        """Return ``M v``, with M close to the inverse of H, for a vector or columns."""
+        if len(self.remembered) == 0:
+            return self._solve(v)
+        return self.remembered.corrected(self._solve, v)
+
+    def after(self, notes: Notes, products: int) -> Preconditioner:
+        """Return what is known after runs of CG that took at most so many `products` each."""
+        good = products <= MAX_PRODUCTS_IF_GOOD
+        if not notes.pairs or (len(self.remembered) == 0 and products <= NOTHING_TO_LEARN):
+            return replace(self, good=good)
+        return Preconditioner(self.factor, Remembered.of(notes), good)
+
+    def _solve(self, v: Array) -> Array:
+        if self.factor.ndim == 1:
+            return v / (self.factor if v.ndim == 1 else self.factor[:, None])
+        return cho_solve((self.factor, True), v, check_finite=False)
+
+
+def _factored(estimate: np.ndarray) -> np.ndarray:
+    """Return the Cholesky factor of a positive semi-definite matrix, or a diagonal, slightly raised.
+
+    In double precision, whatever the estimate's: sums over rows of very different weight are
+    nearly singular.
+    """
+    mean = estimate.mean() if estimate.ndim == 1 else estimate.diagonal().mean()
+    ridge = 1e-12 + RIDGE * float(mean)
+    if estimate.ndim == 1:
+        return estimate + ridge
+    diagonal = estimate.diagonal().astype(np.float64)
+    while ridge < 1e300:
+        factor = estimate.astype(np.float64, order="F")
+        np.fill_diagonal(factor, diagonal + ridge)
+        try:
+            factor = cho_factor(factor, lower=True, overwrite_a=True, check_finite=False)[0]
+        except LinAlgError:
+            ridge *= RIDGE_GROWTH
+            continue
+        if np.isfinite(factor.diagonal()).all():
+            return factor
+        break
+    return np.ones(len(estimate))  # the estimate is not finite: nothing is known

@@ -1,0 +1,73 @@
+"""Directions of earlier runs of conjugate gradients, on which a preconditioner can be exact."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+
+from equipoise._array import Array, quiet
+from equipoise.solvers._newton.hessian import Map
+
+# Directions remembered at the most, and numbers in them (but two directions at the least): long
+# vectors are noted less often, to save memory. Chosen.
+MAX_DIRECTIONS, MAX_NUMBERS = 12, 40_000
+
+# A direction adds nothing where the directions before it leave this share of its curvature: single
+# precision has seven digits, and a few are lost. Chosen.
+ADDS_NOTHING = 1e-3
+
+
+class Notes:
+    """The last directions of conjugate gradients; call it with p, H p and <p, H p>."""
+
+    def __init__(self, dim: int) -> None:
+        self.pairs: deque[tuple[np.ndarray, ...]] = deque(
+            maxlen=min(MAX_DIRECTIONS, max(2, MAX_NUMBERS // dim))
+        )
+
+    def __call__(self, p: Array, Hp: Array, curvature: float) -> None:
+        """Note a direction, scaled to ``<p, H p> = 1``, in single precision."""
+        root = curvature**0.5
+        self.pairs.append(tuple(np.asarray(v / root, dtype=np.float32) for v in (p, Hp)))
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """Directions P with their products HP, scaled so that P' H P is the identity; float32."""
+
+    P: np.ndarray  # (d, k)
+    HP: np.ndarray  # (d, k)
+
+    @staticmethod
+    def nothing(dim: int) -> Remembered:
+        """Return no directions."""
+        none = np.zeros((dim, 0), dtype=np.float32)
+        return Remembered(none, none)
+
+    @staticmethod
+    @quiet
+    def of(notes: Notes) -> Remembered:
+        """Return what was noted, without directions that add nothing; the notes are used up."""
+        P = np.array([p for p, _ in notes.pairs]).T
+        HP = np.array([notes.pairs.popleft()[1] for _ in range(len(notes.pairs))]).T
+        square = P.T @ HP
+        values, vectors = np.linalg.eigh((square + square.T) / 2)
+        new = values > ADDS_NOTHING
+        turn = vectors[:, new] / np.sqrt(values[new])
+        P = P @ turn  # one after the other: they can be large
+        HP = HP @ turn
+        return Remembered(P, HP)
+
+    def __len__(self) -> int:
+        return self.P.shape[1]
+
+    def corrected(self, solve: Map, v: Array) -> Array:
+        """Return ``M v`` with ``M H P = P``, for a vector or columns, from ``solve = F^-1``.
+
+        ``M = (I - P (HP)') F^-1 (I - HP P') + P P'`` is positive definite, whatever H has become.
+        """
+        known = self.P.T @ v.astype(np.float32)
+        rest = solve(v - self.HP @ known)
+        return rest + self.P @ (known - self.HP.T @ rest.astype(np.float32))

@@ -1,0 +1,19 @@
+"""Trial points, where functions need not be finite."""
+
+from __future__ import annotations
+
+from equipoise._array import Array
+from equipoise.problem import Point, Problem
+
+
+def try_at(problem: Problem, x: Array) -> Point | None:
+    """Evaluate a trial point; None where a function is not finite there, so that a shorter step is tried.
+
+    An objective of minus infinity is no reason for a shorter step: that error is passed on.
+    """
+    try:
+        return problem.at(x)
+    except ArithmeticError as error:
+        if getattr(error, "unbounded", False):
+            raise
+        return None

@@ -1,0 +1,1 @@
+"""Parts of the exact-penalty method: its linear programs, and how its penalty grows."""

@@ -1,0 +1,1 @@
+"""Parts of PLADA: its primal steps, their step sizes, its reduced Lagrangian."""
