@@ -8,7 +8,7 @@ a penalty or a single switched constraint all cost one backward pass.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -78,15 +78,14 @@ class Point:
         weights[index] = 1.0
         return self.vjp(weights)
 
-    def gradients(self, indices: Iterable[int] | np.ndarray) -> Array:
+    def gradients(self, indices: Sequence[int] | np.ndarray) -> Array:
         """Return the gradients of several functions (0: the objective), one row each, shape (k, d)."""
-        chosen = np.fromiter(indices, dtype=np.intp)
-        if chosen.size == 0:
+        if len(indices) == 0:
             return like(np.empty((0, self.x.shape[0])), self.x)
-        if self.jacobian is not None and chosen.size > 2:
-            return self.jacobian(chosen)
-        rows = [self.gradient(int(i)) for i in chosen]
-        return namespace(rows[0]).stack(rows)
+        if self.jacobian is not None:
+            return self.jacobian(np.asarray(indices, dtype=np.intp))
+        rows = [self.gradient(int(i)) for i in indices]
+        return np.array(rows) if isinstance(rows[0], np.ndarray) else namespace(rows[0]).stack(rows)
 
     def lagrangian_gradient(self, multipliers: np.ndarray) -> Array:
         """Return ``grad f_0 + sum_i multipliers_i grad f_i`` in one backward pass."""

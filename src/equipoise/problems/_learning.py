@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import Array, like, norm, to_numpy
+from equipoise._array import Array, like, namespace, norm, to_numpy
 from equipoise.models import Model
 from equipoise.problem import Facts, Kinks, Point, Problem
 from equipoise.problems._on_kinks import point_on_kinks
 from equipoise.rows import MemorySums, RowSums, Sums
 from equipoise.sets import Set, WholeSpace
 from equipoise.terms import Combination, Terms
+
+FEW_GRADIENTS = 2  # so few are formed by one backward pass each: many at once have a fixed cost
 
 
 class LearningProblem(Problem):
@@ -111,6 +113,9 @@ class LearningProblem(Problem):
             return penalised(weights, sums.pull(pull(weights)), x)
 
         def jacobian(index: np.ndarray) -> Array:
+            if len(index) <= FEW_GRADIENTS or not isinstance(x, np.ndarray):
+                each = [vjp(np.eye(1, values.size, i)[0]) for i in index]
+                return namespace(each[0]).stack(each)
             rows = point.rows(index)
             used = np.unique(rows.indices)
             found = _as(rows[:, used] @ to_numpy(sums.jacobian(used)), x)
