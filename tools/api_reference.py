@@ -66,9 +66,12 @@ def _below_assignment(module: ModuleType, name: str) -> str | None:
         if name in _assigned(statement):
             return _text(following)
         if isinstance(statement, ast.ImportFrom) and statement.module and not statement.level:
+            source_module = importlib.import_module(statement.module)
             for alias in statement.names:
-                if (alias.asname or alias.name) == name:
-                    return _below_assignment(importlib.import_module(statement.module), alias.name)
+                wanted = name if alias.name == "*" else alias.name
+                listed = alias.name == "*" and hasattr(source_module, name)
+                if listed or (alias.asname or alias.name) == name:
+                    return _below_assignment(source_module, wanted)
     return None
 
 

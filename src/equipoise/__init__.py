@@ -6,6 +6,8 @@ import importlib
 from typing import Any
 
 from equipoise import sets, solvers
+from equipoise._problem import Facts, Point, Problem
+from equipoise._status import Status
 from equipoise.certificate import Certificate, certify, near_stationarity
 from equipoise.constraints import (
     bounded_group_loss,
@@ -30,10 +32,8 @@ from equipoise.constraints import (
     recall,
     unfairness,
 )
-from equipoise.problem import Facts, Point, Problem
 from equipoise.problems import FunctionProblem, check_problem
 from equipoise.run import Budget, Checkpoint, Result, solve
-from equipoise.status import Status
 
 __version__ = "0.1.0"
 

@@ -1,5 +1,5 @@
 """``python -m equipoise``."""
 
-from equipoise.cli import main
+from equipoise._cli import main
 
 main()

@@ -5,8 +5,8 @@ import pytest
 from scipy.optimize import minimize
 
 from equipoise import FunctionProblem, certify, near_stationarity, sets
+from equipoise._problem import Point, Problem
 from equipoise.certificate._infeasibility import diagnose
-from equipoise.problem import Point, Problem
 from equipoise.problems import REFERENCES, QuadraticProblem
 
 KKT = [

@@ -12,8 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 import equipoise
-from equipoise.cli import app
-from equipoise.compare import COLUMNS, compare_methods
+from equipoise._cli import app
+from equipoise._compare import COLUMNS, compare_methods
 from equipoise.problems import REFERENCES
 from equipoise.run import solve
 from equipoise.solvers import SOLVERS
@@ -116,7 +116,7 @@ def test_an_interrupted_run_is_shown_and_is_the_last(monkeypatch):
         if iteration.step == 7:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("equipoise.compare.solve", partial(solve, callback=interrupt))
+    monkeypatch.setattr("equipoise._compare.solve", partial(solve, callback=interrupt))
     answer = invoke("compare", "--problem", "convex", "--method", "switching", "--method", "iqrc")
     assert answer.exit_code == 130
     (row,) = answer.stdout.splitlines()[1:]
@@ -129,7 +129,7 @@ def test_an_interrupt_between_two_runs_ends_the_comparison_too(monkeypatch):
         yield tuple("a" for _ in COLUMNS)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("equipoise.cli.compare_methods", rows)
+    monkeypatch.setattr("equipoise._cli.compare_methods", rows)
     answer = invoke("compare", "--method", "switching", "--csv")
     assert answer.exit_code == 130
     assert answer.stdout.splitlines() == [",".join(COLUMNS), ",".join("a" for _ in COLUMNS)]
@@ -187,7 +187,7 @@ def _read(terminal):
         ("--max-steps", "0", "must be an integer of at least 1, got 0"),
         ("--max-seconds", "-1", "must be positive and finite, got -1.0"),
         ("--max-seconds", "inf", "must be positive and finite, got inf"),
-        ("--method", "newton", "'newton' is not a method; there are switching"),
+        ("--method", "newton", "'newton' is not a method; there are"),
         ("--problem", "hard", "'hard' is not a problem; there are simple"),
     ],
 )

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from equipoise import Facts, FunctionProblem, Status, certify, sets, solve
-from equipoise.problem import Problem
+from equipoise._problem import Problem
 from equipoise.problems import REFERENCES, QuadraticProblem
 from equipoise.run._trace import MOST_ROWS, Trace
 from equipoise.run._watched import Counter

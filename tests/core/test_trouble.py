@@ -20,7 +20,7 @@ from equipoise import (
     sets,
     solve,
 )
-from equipoise.compare import COLUMNS
+from equipoise._compare import COLUMNS
 from equipoise.problems import REFERENCES, JaxProblem, QuadraticProblem, TorchProblem
 from equipoise.run import CheckpointError
 from equipoise.solvers import (

@@ -5,8 +5,8 @@ import pytest
 from scipy import sparse
 
 from equipoise import sets, solve
+from equipoise._problem import Facts
 from equipoise.models import LinearModel, MultiClassLinearModel
-from equipoise.problem import Facts
 from equipoise.problems import LearningProblem, check_problem
 from equipoise.terms import (
     Combination,

@@ -7,7 +7,7 @@ from textwrap import dedent
 
 import pytest
 
-from equipoise.cli import app
+from equipoise._cli import app
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md"))]

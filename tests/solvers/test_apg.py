@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from equipoise import solve
-from equipoise.problem import Facts
+from equipoise._problem import Facts
+from equipoise._status import Status
 from equipoise.problems import FunctionProblem, QuadraticProblem
-from equipoise.problems.merit import MeritProblem, QuadraticPenalty
-from equipoise.sets.box import Box
-from equipoise.sets.l1_ball import L1Ball
-from equipoise.sets.simplex import Simplex
-from equipoise.sets.whole_space import WholeSpace
+from equipoise.problems._merit import MeritProblem, QuadraticPenalty
+from equipoise.sets._box import Box
+from equipoise.sets._l1_ball import L1Ball
+from equipoise.sets._simplex import Simplex
+from equipoise.sets._whole_space import WholeSpace
 from equipoise.solvers import AcceleratedProjectedGradient as APG
 from equipoise.solvers import Backtracking, UnsuitableSolverError
-from equipoise.status import Status
 
 
 def qp(seed, dim=8, low=0.1, high=20.0, domain=None, known=True):

@@ -8,21 +8,21 @@ import numpy as np
 import pytest
 
 from equipoise import solve
-from equipoise.problem import Facts
+from equipoise._problem import Facts
+from equipoise._status import Status
 from equipoise.problems import REFERENCES, QuadraticProblem
-from equipoise.problems.merit import AugmentedLagrangianMerit as Merit
-from equipoise.problems.merit import MeritProblem
-from equipoise.problems.proximal import ProximalProblem
-from equipoise.sets.box import Box
-from equipoise.sets.l2_ball import L2Ball
-from equipoise.sets.whole_space import WholeSpace
+from equipoise.problems._merit import AugmentedLagrangianMerit as Merit
+from equipoise.problems._merit import MeritProblem
+from equipoise.problems._proximal import ProximalProblem
+from equipoise.sets._box import Box
+from equipoise.sets._l2_ball import L2Ball
+from equipoise.sets._whole_space import WholeSpace
 from equipoise.solvers import (
     AcceleratedProjectedGradient,
     AugmentedLagrangian,
     Backtracking,
     UnsuitableSolverError,
 )
-from equipoise.status import Status
 
 PAPER = AugmentedLagrangian(penalty=10.0, growth=3.0, progress=0.0)
 

@@ -5,7 +5,7 @@ import pytest
 
 from equipoise import FunctionProblem, Status, sets, solve
 from equipoise.problems import REFERENCES, QuadraticProblem
-from equipoise.problems.proximal import ProximalProblem
+from equipoise.problems._proximal import ProximalProblem
 from equipoise.solvers import IQRC, ConEx, Constant, UnsuitableSolverError, ipp_conex
 from equipoise.solvers._methods.conex import Schedule
 

@@ -7,15 +7,15 @@ import pytest
 from scipy.optimize import linprog
 
 from equipoise import sets, solve
+from equipoise._problem import Facts
+from equipoise._status import Status
 from equipoise.certificate import certify
-from equipoise.problem import Facts
 from equipoise.problems import REFERENCES, FunctionProblem, QuadraticProblem
-from equipoise.sets.set import Set
+from equipoise.sets._set import Set
 from equipoise.solvers import Add, ExactPenalty, Multiply, UnsuitableSolverError
 from equipoise.solvers._newton.face_newton import newton_points
 from equipoise.solvers._penalty.linear_rows import linear_rows
 from equipoise.solvers._penalty.linearised_penalty import LinearisedPenalty
-from equipoise.status import Status
 
 RNG = np.random.default_rng(0)  # the method draws nothing
 

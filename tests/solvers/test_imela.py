@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from equipoise import solve
-from equipoise.problem import Facts
+from equipoise._problem import Facts
+from equipoise._status import Status
 from equipoise.problems import REFERENCES, QuadraticProblem
-from equipoise.sets.box import Box
-from equipoise.sets.l1_ball import L1Ball
+from equipoise.sets._box import Box
+from equipoise.sets._l1_ball import L1Ball
 from equipoise.solvers import IMELa, UnsuitableSolverError, imela_theory
 from equipoise.solvers._parts.estimates import Constants, constants, constraint_slope, curvature
-from equipoise.status import Status
 
 PAPER = IMELa(dual_step=1.0, centre_step=0.5, prox=4.0)
 SOLUTION = math.sqrt(0.5)

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from equipoise import solve
-from equipoise.problem import Facts
+from equipoise._problem import Facts
+from equipoise._status import Status
 from equipoise.problems import REFERENCES, QuadraticProblem
-from equipoise.problems.merit import MeritProblem, QuadraticPenalty
-from equipoise.problems.proximal import ProximalProblem
-from equipoise.sets.box import Box
-from equipoise.sets.l1_ball import L1Ball
+from equipoise.problems._merit import MeritProblem, QuadraticPenalty
+from equipoise.problems._proximal import ProximalProblem
+from equipoise.sets._box import Box
+from equipoise.sets._l1_ball import L1Ball
 from equipoise.solvers import (
     IPPP,
     AcceleratedProjectedGradient,
@@ -20,7 +21,6 @@ from equipoise.solvers import (
     SquareRoot,
     UnsuitableSolverError,
 )
-from equipoise.status import Status
 
 
 def stages(problem, solver, x0, count):

@@ -17,9 +17,9 @@ from equipoise import (
     sets,
     solve,
 )
-from equipoise.problem import Facts
+from equipoise._problem import Facts
 from equipoise.problems import REFERENCES, QuadraticProblem
-from equipoise.problems.proximal import ProximalProblem
+from equipoise.problems._proximal import ProximalProblem
 from equipoise.solvers import (
     IQRC,
     AugmentedLagrangian,

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from equipoise import sets, solve
+from equipoise._problem import Point, Problem
 from equipoise.constraints import bind, demographic_parity, equalized_odds
 from equipoise.datasets import make_census
 from equipoise.models import LinearModel
-from equipoise.problem import Point, Problem
 from equipoise.problems import LearningProblem, QuadraticProblem
 from equipoise.solvers import AugmentedNewton
 from equipoise.solvers._newton.chord import Chord

@@ -9,10 +9,11 @@ import pytest
 from scipy.optimize import minimize
 
 from equipoise import sets, solve
+from equipoise._problem import Facts, Point, Problem
+from equipoise._status import Status
 from equipoise.certificate import certify
-from equipoise.problem import Facts, Point, Problem
 from equipoise.problems import REFERENCES, FunctionProblem, QuadraticProblem
-from equipoise.problems.absolute import AbsoluteProblem
+from equipoise.problems._absolute import AbsoluteProblem
 from equipoise.solvers import (
     PLADA,
     ExactProxStep,
@@ -22,7 +23,6 @@ from equipoise.solvers import (
     UnsuitableSolverError,
 )
 from equipoise.solvers._plada.step_lengths import Given, Measured, Spectral, first_length
-from equipoise.status import Status
 
 
 def path(problem, solver, x0, steps, seed=0):

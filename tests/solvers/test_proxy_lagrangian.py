@@ -8,7 +8,7 @@ import pytest
 
 from equipoise import Facts, FunctionProblem, Point, Problem, Status, sets, solve
 from equipoise.problems import REFERENCES, QuadraticProblem
-from equipoise.problems.proxy import ProxyProblem
+from equipoise.problems._proxy import ProxyProblem
 from equipoise.solvers import (
     AdditiveSwapRegret,
     Constant,

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from equipoise import solve
-from equipoise.problem import Facts, Problem
+from equipoise._problem import Facts, Problem
+from equipoise._status import Status
 from equipoise.problems import REFERENCES, QuadraticProblem
-from equipoise.sets.box import Box
-from equipoise.sets.l1_ball import L1Ball
+from equipoise.sets._box import Box
+from equipoise.sets._l1_ball import L1Ball
 from equipoise.solvers import IPPP, SPLM, AugmentedLagrangian, IMELa, UnsuitableSolverError
-from equipoise.status import Status
 
 PAPER = SPLM(step_size=0.05, dual_step=0.05, centre_step=0.1, prox=4.0)
 SOLUTION = math.sqrt(0.5)

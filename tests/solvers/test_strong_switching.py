@@ -7,7 +7,7 @@ import pytest
 
 from equipoise import FunctionProblem, Point, Problem, Status, sets, solve
 from equipoise.problems import REFERENCES, QuadraticProblem
-from equipoise.problems.proximal import ProximalProblem
+from equipoise.problems._proximal import ProximalProblem
 from equipoise.solvers import StrongSwitching, UnsuitableSolverError, theoretical_steps
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from equipoise import FunctionProblem, Point, Problem, Status, sets, solve
-from equipoise.problem import Facts
+from equipoise._problem import Facts
 from equipoise.problems import REFERENCES, QuadraticProblem
-from equipoise.problems.proximal import ProximalProblem
+from equipoise.problems._proximal import ProximalProblem
 from equipoise.solvers import YuNeelyWei, high_probability_bounds
 
 EXACT, VALUE, MULTIPLIER = np.array([0.998304, 0.059932]), 0.998507, 0.49577  # of `subproblem`

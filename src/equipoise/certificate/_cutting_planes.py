@@ -15,7 +15,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from equipoise._array import norm, to_numpy
-from equipoise.problems.proximal import ProximalProblem
+from equipoise.problems._proximal import ProximalProblem
 
 # Rounds at the most; chosen so that an examination ends within seconds on small problems.
 MAX_ROUNDS = 250

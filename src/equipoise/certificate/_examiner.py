@@ -9,9 +9,9 @@ import numpy as np
 
 from equipoise import _check
 from equipoise._array import Array, all_finite, norm, to_numpy
+from equipoise._problem import Point, Problem
 from equipoise.certificate._multipliers import fit_multipliers
 from equipoise.certificate._residuals import Residuals
-from equipoise.problem import Point, Problem
 
 # Only constraints with ``f_i(x) >= -ACTIVE_WITHIN`` may get a fitted multiplier. Chosen, and
 # generous: complementarity makes the multiplier of a constraint that is not active costly anyway.

@@ -9,10 +9,10 @@ import numpy as np
 from scipy.optimize import nnls
 
 from equipoise._array import norm, to_numpy
+from equipoise._problem import Point, Problem
 from equipoise.certificate._cutting_planes import minimise_with_kinks
-from equipoise.problem import Point, Problem
-from equipoise.problems.merit import Maximum, MeritProblem
-from equipoise.problems.proximal import ProximalProblem
+from equipoise.problems._merit import Maximum, MeritProblem
+from equipoise.problems._proximal import ProximalProblem
 
 # Only so many constraints are looked at, the largest first: one gradient each. Chosen.
 MAX_CONSTRAINTS = 64

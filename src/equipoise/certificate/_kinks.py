@@ -8,8 +8,8 @@ import numpy as np
 from scipy.linalg import lstsq
 
 from equipoise._array import norm, to_numpy
+from equipoise._problem import Kinks, Point, Problem
 from equipoise.certificate._examiner import ACTIVE_WITHIN, Certificate, examine
-from equipoise.problem import Kinks, Point, Problem
 
 # Scores closer to a kink than one of these times `tol` are moved onto it; tried in turn. Chosen.
 WIDTHS = 1.0, 1e-1, 1e-2, 1e-3, 1e-4

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from equipoise._array import all_finite, to_numpy
-from equipoise.problem import Point, Problem
+from equipoise._problem import Point, Problem
 
 # Up to so many nearly active constraints, all their gradients are formed at once; chosen.
 ALL_AT_ONCE = 32

@@ -14,10 +14,10 @@ import numpy as np
 
 from equipoise import _check
 from equipoise._array import Array, all_finite, dot, norm, to_numpy
+from equipoise._problem import Problem
 from equipoise.certificate._cutting_planes import MAX_ROUNDS, minimise_with_kinks
 from equipoise.certificate._smooth import minimise_smooth
-from equipoise.problem import Problem
-from equipoise.problems.proximal import ProximalProblem
+from equipoise.problems._proximal import ProximalProblem
 
 # With more variables, `near_within` does not try: 60 planes of that length take more time and
 # memory than the end of a run deserves. Chosen.

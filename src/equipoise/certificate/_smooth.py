@@ -12,10 +12,10 @@ from collections.abc import Callable
 import numpy as np
 
 from equipoise._array import norm
+from equipoise._problem import Problem
 from equipoise.certificate._residuals import Residuals
-from equipoise.problem import Problem
-from equipoise.problems.proximal import ProximalProblem
-from equipoise.sets.set import Set
+from equipoise.problems._proximal import ProximalProblem
+from equipoise.sets._set import Set
 
 # Updates of the multipliers at the most; each lowers the tolerance tenfold, so few are needed.
 # Chosen.

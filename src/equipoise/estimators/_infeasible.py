@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from equipoise._status import Status
 from equipoise.constraints import Binding
 from equipoise.estimators._counted import Candidate
 from equipoise.problems import LearningProblem
-from equipoise.status import Status
 
 MOST_SHOWN = 3  # bounds listed in a message
 

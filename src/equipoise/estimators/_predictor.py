@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from equipoise import _check
+from equipoise._status import Status
 from equipoise.certificate import Certificate
 from equipoise.estimators._counted import Candidate
 from equipoise.estimators._inputs import FLOATS, without
@@ -19,7 +20,6 @@ from equipoise.estimators._runner import Runner, seed_of
 from equipoise.models import LinearUnits, linear_scores
 from equipoise.run import Budget, Result, Trace
 from equipoise.solvers import SOLVERS, Solver
-from equipoise.status import Status
 
 UNFINISHED = {
     Status.MAX_STEPS: "`max_steps` ({max_steps}) was used up; raise it.",

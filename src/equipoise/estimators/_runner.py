@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from equipoise.problem import Problem
+from equipoise._problem import Problem
 from equipoise.run import Budget, Result, solve
 from equipoise.solvers import Solver, choose
 

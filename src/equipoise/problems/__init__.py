@@ -1,11 +1,11 @@
 """Problems: from functions, from autodiff, quadratic, regularised; and references."""
 
+from equipoise.problems._absolute import AbsoluteProblem
+from equipoise.problems._autodiff import JaxProblem, TorchProblem
+from equipoise.problems._checking import ProblemCheck, check_problem
+from equipoise.problems._function import FunctionProblem
 from equipoise.problems._learning import LearningProblem
-from equipoise.problems.absolute import AbsoluteProblem
-from equipoise.problems.autodiff import JaxProblem, TorchProblem
-from equipoise.problems.checking import ProblemCheck, check_problem
-from equipoise.problems.function import FunctionProblem
-from equipoise.problems.merit import (
+from equipoise.problems._merit import (
     AugmentedLagrangianMerit,
     Lagrangian,
     Maximum,
@@ -13,10 +13,10 @@ from equipoise.problems.merit import (
     MeritProblem,
     QuadraticPenalty,
 )
-from equipoise.problems.proximal import ProximalProblem
-from equipoise.problems.proxy import ProxyProblem
-from equipoise.problems.quadratic import QuadraticProblem
-from equipoise.problems.reference import REFERENCES, KKTPoint, Reference
+from equipoise.problems._proximal import ProximalProblem
+from equipoise.problems._proxy import ProxyProblem
+from equipoise.problems._quadratic import QuadraticProblem
+from equipoise.problems._reference import REFERENCES, KKTPoint, Reference
 
 __all__ = [
     "FunctionProblem",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from equipoise import _check
-from equipoise.problem import Facts, Problem
-from equipoise.sets.set import Set
-from equipoise.sets.whole_space import WholeSpace
+from equipoise._problem import Facts, Problem
+from equipoise.sets._set import Set
+from equipoise.sets._whole_space import WholeSpace
 
 
 def describe(

@@ -11,8 +11,8 @@ import numpy as np
 
 from equipoise import _check
 from equipoise._array import Array, like, namespace, norm, to_numpy
+from equipoise._problem import Facts, Kinks, Point, Problem
 from equipoise.models import Model
-from equipoise.problem import Facts, Kinks, Point, Problem
 from equipoise.problems._on_kinks import point_on_kinks
 from equipoise.rows import MemorySums, RowSums, Sums
 from equipoise.sets import Set, WholeSpace

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import lstsq
 
-from equipoise.problem import Kinks
+from equipoise._problem import Kinks
 from equipoise.rows import NearKinks, RowSums
 from equipoise.terms import Combination, RowKinks
 

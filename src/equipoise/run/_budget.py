@@ -8,11 +8,11 @@ from types import TracebackType
 from typing import Any
 
 from equipoise import _check
+from equipoise._status import Status
 from equipoise.certificate import Certificate
 from equipoise.run._progress import Display
 from equipoise.run._trace import Examination, Trace
 from equipoise.run._watched import Counter
-from equipoise.status import Status
 
 
 class Budget:

@@ -19,7 +19,7 @@ from typing import Any
 
 from equipoise import _check
 from equipoise._array import Array, to_numpy
-from equipoise.problem import Problem
+from equipoise._problem import Problem
 from equipoise.solvers import Solver
 
 MAGIC = b"equipoise checkpoint 1\n"

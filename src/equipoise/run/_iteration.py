@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from equipoise._array import Array
+from equipoise._problem import Problem
 from equipoise.certificate import Certificate
-from equipoise.problem import Problem
 from equipoise.solvers import Solver
 
 

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from equipoise._array import Array, all_finite
+from equipoise._problem import Problem
+from equipoise._status import Status
 from equipoise.certificate import Certificate, examine
-from equipoise.problem import Problem
 from equipoise.run._budget import Budget
 from equipoise.run._checkpoint import Checkpoint, Timer, identify
 from equipoise.run._iteration import Iteration
@@ -20,7 +21,6 @@ from equipoise.run._trace import Trace
 from equipoise.run._verdict import examine_both, judge
 from equipoise.run._watched import Counter, NonFiniteError, WatchedProblem
 from equipoise.solvers import Solver
-from equipoise.status import Status
 
 
 class Run:

@@ -8,10 +8,10 @@ from typing import Any, final
 import numpy as np
 
 from equipoise._array import Array
+from equipoise._status import Status
 from equipoise.certificate import Certificate, NearKKT, NearStationarity
 from equipoise.run._trace import Trace
 from equipoise.run._verdict import Verdict
-from equipoise.status import Status
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from equipoise import _check
 from equipoise._array import Array
-from equipoise.problem import Problem
+from equipoise._problem import Problem
 from equipoise.run._budget import Budget
 from equipoise.run._checkpoint import Checkpoint
 from equipoise.run._iteration import Iteration

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from equipoise._array import Array, all_finite, square
-from equipoise.problem import Point, Problem
+from equipoise._problem import Point, Problem
 
 
 class NonFiniteError(ArithmeticError):

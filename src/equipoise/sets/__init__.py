@@ -3,14 +3,14 @@
 A new set is one file and one line in the registry `SETS`.
 """
 
-from equipoise.sets.box import Box
-from equipoise.sets.l1_ball import L1Ball
-from equipoise.sets.l2_ball import L2Ball
-from equipoise.sets.polytope import Polytope
-from equipoise.sets.product import Product
-from equipoise.sets.set import Set
-from equipoise.sets.simplex import Simplex
-from equipoise.sets.whole_space import WholeSpace
+from equipoise.sets._box import Box
+from equipoise.sets._l1_ball import L1Ball
+from equipoise.sets._l2_ball import L2Ball
+from equipoise.sets._polytope import Polytope
+from equipoise.sets._product import Product
+from equipoise.sets._set import Set
+from equipoise.sets._simplex import Simplex
+from equipoise.sets._whole_space import WholeSpace
 
 SETS: dict[str, type[Set]] = {
     kind.name: kind

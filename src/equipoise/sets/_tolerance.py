@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from equipoise._array import Array, namespace
-from equipoise.sets.set import ACTIVE
+from equipoise.sets._set import ACTIVE
 
 SUPPORT = 1e-12
 """A coordinate counts as zero within ``SUPPORT * max(1, scale)``."""

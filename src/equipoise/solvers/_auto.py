@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from equipoise.problem import Problem
+from equipoise._problem import Problem
 from equipoise.solvers._methods.augmented_newton import AugmentedNewton
 from equipoise.solvers._methods.iqrc import IQRC
 from equipoise.solvers._methods.level_set import LevelSet

@@ -14,6 +14,7 @@ GUARANTEE_COLUMNS = (
     "needs",
     "reference",
 )
+"""The columns of the guarantee table."""
 
 
 def guarantee_rows() -> Iterator[tuple[str, ...]]:

@@ -9,10 +9,10 @@ import numpy as np
 
 from equipoise import _check
 from equipoise._array import Array
-from equipoise.problem import Problem
+from equipoise._problem import Problem
+from equipoise._status import Status
 from equipoise.solvers._parts.warm_start import FinishedPart
 from equipoise.solvers._solver import Finished, Guarantee, Solver
-from equipoise.status import Status
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 import numpy as np
 
 from equipoise._array import Array
-from equipoise.problem import Problem
-from equipoise.status import Status
+from equipoise._problem import Problem
+from equipoise._status import Status
 
 State = TypeVar("State")
 Make = TypeVar("Make", bound=Callable[..., Any])

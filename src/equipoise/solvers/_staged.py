@@ -9,9 +9,9 @@ from typing import Any, Generic, Protocol, TypeVar, final
 import numpy as np
 
 from equipoise._array import Array
-from equipoise.problem import Problem
+from equipoise._problem import Problem
+from equipoise._status import Status
 from equipoise.solvers._solver import Solver
-from equipoise.status import Status
 
 
 class Iterate(Protocol):

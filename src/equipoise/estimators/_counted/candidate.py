@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from equipoise._status import Status
 from equipoise.constraints import Binding
 from equipoise.estimators._runner import reachable
 from equipoise.problems import LearningProblem
 from equipoise.run import Result
-from equipoise.status import Status
 
 COUNTED = 1e-12  # what rounding may add to a counted rate
 

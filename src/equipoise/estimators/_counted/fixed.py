@@ -10,13 +10,13 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
+from equipoise._status import Status
 from equipoise.estimators._counted.candidate import COUNTED, Candidate, measure
 from equipoise.estimators._counted.search import Search, Stage
 from equipoise.estimators._runner import Runner
 from equipoise.problems import LearningProblem
 from equipoise.rows import MemorySums
 from equipoise.run import Verdict
-from equipoise.status import Status
 from equipoise.terms import Terms, fixed_predictions
 
 MOST_MODELS = 8  # repaired predictions that are looked at

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from equipoise._status import Status
 from equipoise.estimators._counted.candidate import Candidate, measure
 from equipoise.estimators._counted.fixed import MOST_MODELS, best_with, can_fix, turned_over
 from equipoise.estimators._counted.search import Search, Stage
@@ -15,7 +16,6 @@ from equipoise.estimators._runner import Runner
 from equipoise.problems import LearningProblem
 from equipoise.run import Verdict
 from equipoise.sets import L2Ball
-from equipoise.status import Status
 
 RADIUS = 50.0  # of the ball in which the violation is minimised: sigmoids there are nearly steps
 ROUGHLY = (

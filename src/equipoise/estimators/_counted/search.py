@@ -14,6 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from equipoise._status import Status
 from equipoise.estimators._counted.candidate import (
     Candidate,
     Unconstrained,
@@ -23,7 +24,6 @@ from equipoise.estimators._counted.candidate import (
 from equipoise.estimators._runner import Runner
 from equipoise.problems import LearningProblem
 from equipoise.run import Result, Verdict
-from equipoise.status import Status
 
 # A bound counts as used up where a model has at most this to spare: six rows' worth, but not less
 # than the first number (no need for more) and not more than the second. Of 2 to 10 rows, six gave the

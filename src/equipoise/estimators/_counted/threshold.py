@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from equipoise._status import Status
 from equipoise.certificate import certify
 from equipoise.estimators._counted.candidate import (
     Candidate,
@@ -13,7 +14,6 @@ from equipoise.estimators._counted.candidate import (
 )
 from equipoise.problems import LearningProblem
 from equipoise.run import Verdict
-from equipoise.status import Status
 
 ALL_TRIED = 1000  # thresholds; where there are more, those near the present one and fewer far away
 GROWTH = 1.1  # of the distance from one threshold to the next, then

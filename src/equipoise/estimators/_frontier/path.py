@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.base import clone
 
 from equipoise import _check
+from equipoise._status import Status
 from equipoise.constraints import Binding, bind_table
 from equipoise.estimators._counted import Candidate
 from equipoise.estimators._frontier.continuation import ahead, rebound
@@ -25,7 +26,6 @@ from equipoise.problems import LearningProblem
 from equipoise.rows import MemoryTable
 from equipoise.rows._digest import digest
 from equipoise.run import Budget, Checkpoint
-from equipoise.status import Status
 
 Rule = Callable[[float], Any]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from equipoise import _check
-from equipoise.problem import Problem
+from equipoise._problem import Problem
 from equipoise.solvers._oracle import Oracle
 from equipoise.solvers._solver import CONVEX, CONVEX_CONSTRAINTS, Guarantee, Need
 

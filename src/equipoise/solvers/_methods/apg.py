@@ -10,10 +10,10 @@ import numpy as np
 
 from equipoise import _check
 from equipoise._array import Array, dot, norm
-from equipoise.problem import Point, Problem
+from equipoise._problem import Point, Problem
+from equipoise._status import Status
 from equipoise.solvers._parts.backtracking import Backtracking, Fixed, StepSize, rounding
 from equipoise.solvers._solver import SMOOTH, Claim, Guarantee, Need, Solver
-from equipoise.status import Status
 
 __all__ = ["AcceleratedProjectedGradient", "Backtracking"]
 

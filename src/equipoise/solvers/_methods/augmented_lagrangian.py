@@ -10,9 +10,10 @@ import numpy as np
 
 from equipoise import _check
 from equipoise._array import Array
+from equipoise._problem import Problem
+from equipoise._status import Status
 from equipoise.certificate import Residuals
-from equipoise.problem import Problem
-from equipoise.problems.merit import AugmentedLagrangianMerit, MeritProblem, Violation
+from equipoise.problems._merit import AugmentedLagrangianMerit, MeritProblem, Violation
 from equipoise.solvers._methods.apg import AcceleratedProjectedGradient
 from equipoise.solvers._oracle import Oracle
 from equipoise.solvers._parts.backtracking import Backtracking
@@ -26,7 +27,6 @@ from equipoise.solvers._parts.stopping import (
 from equipoise.solvers._parts.warm_start import Start, first_multipliers, start_from
 from equipoise.solvers._solver import SMOOTH, Claim, Finished, Guarantee, Need, Solver
 from equipoise.solvers._staged import Staged, StagedState
-from equipoise.status import Status
 
 __all__ = ["AugmentedLagrangian"]
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from equipoise import _check
 from equipoise._array import Array, norm
-from equipoise.problem import Problem
+from equipoise._problem import Problem
+from equipoise._status import Status
 from equipoise.solvers._newton.descent import descend
 from equipoise.solvers._newton.first_penalty import first_penalty_beside
 from equipoise.solvers._newton.jump import jump
@@ -18,7 +19,6 @@ from equipoise.solvers._newton.preconditioner import Preconditioner
 from equipoise.solvers._newton.state import State
 from equipoise.solvers._parts.warm_start import Guess, Start, known_multipliers, start_from
 from equipoise.solvers._solver import DETERMINISTIC, SMOOTH, Claim, Finished, Guarantee, Solver
-from equipoise.status import Status
 
 __all__ = ["AugmentedNewton"]
 

@@ -10,11 +10,11 @@ import numpy as np
 
 from equipoise import _check
 from equipoise._array import Array, norm, to_numpy
-from equipoise.problem import Point, Problem
+from equipoise._problem import Point, Problem
+from equipoise._status import Status
 from equipoise.solvers._oracle import Oracle
 from equipoise.solvers._parts.warm_start import Start, first_multipliers, start_from
 from equipoise.solvers._solver import CONVEX, Claim, Finished, Guarantee, Need
-from equipoise.status import Status
 
 __all__ = ["ConEx"]
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from equipoise import _check
 from equipoise._array import Array, norm
-from equipoise.problem import Problem
+from equipoise._problem import Problem
+from equipoise._status import Status
 from equipoise.solvers._parts.steps import InverseSqrt, StepRule, check_rule
 from equipoise.solvers._solver import Claim, Guarantee, Solver
-from equipoise.status import Status
 
 __all__ = ["FeasibilityPhase"]
 

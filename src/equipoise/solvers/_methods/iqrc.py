@@ -10,8 +10,9 @@ import numpy as np
 
 from equipoise import _check
 from equipoise._array import Array, norm
-from equipoise.problem import Problem
-from equipoise.problems.proximal import ProximalProblem
+from equipoise._problem import Problem
+from equipoise._status import Status
+from equipoise.problems._proximal import ProximalProblem
 from equipoise.solvers._iqrc.from_oracle import OfOracle, guarantee_of, moduli, needs_of
 from equipoise.solvers._methods.feasibility import FeasibilityPhase
 from equipoise.solvers._methods.strong_switching import StrongSwitching
@@ -20,7 +21,6 @@ from equipoise.solvers._parts.steps import InverseSqrt, StepRule, check_rule
 from equipoise.solvers._parts.warm_start import Start, known_multipliers, start_from
 from equipoise.solvers._solver import Claim, Finished, Guarantee, Need, Solver
 from equipoise.solvers._staged import Staged
-from equipoise.status import Status
 
 __all__ = ["IQRC"]
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from equipoise import _check
 from equipoise._array import Array
-from equipoise.problem import Problem
-from equipoise.problems.merit import Maximum, MeritProblem
+from equipoise._problem import Problem
+from equipoise._status import Status
+from equipoise.problems._merit import Maximum, MeritProblem
 from equipoise.solvers._minmax.minmax import MinMax
 from equipoise.solvers._minmax.prox_linear import MinMaxProxLinear
 from equipoise.solvers._minmax.proximal_bundle import ProximalBundle
@@ -19,7 +20,6 @@ from equipoise.solvers._minmax.subgradient import MinMaxSubgradient
 from equipoise.solvers._oracle import Oracle
 from equipoise.solvers._solver import CONVEX, Claim, Guarantee, Need, Solver
 from equipoise.solvers._staged import Staged, StagedState
-from equipoise.status import Status
 
 __all__ = ["LevelSet", "MinMax", "MinMaxSubgradient", "ProximalBundle", "MinMaxProxLinear"]
 

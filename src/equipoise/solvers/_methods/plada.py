@@ -9,7 +9,8 @@ import numpy as np
 
 from equipoise import _check
 from equipoise._array import Array, norm
-from equipoise.problem import Point, Problem
+from equipoise._problem import Point, Problem
+from equipoise._status import Status
 from equipoise.solvers._parts.warm_start import Start, first_multipliers, start_from
 from equipoise.solvers._plada.reduced import (
     ReducedLagrangian,
@@ -21,7 +22,6 @@ from equipoise.solvers._plada.step_lengths import StepLength, first_length
 from equipoise.solvers._plada.theta_prox_linear import ProxLinearStep
 from equipoise.solvers._plada.theta_steps import ExactProxStep, SubgradientStep, ThetaStep
 from equipoise.solvers._solver import Claim, Finished, Guarantee, Solver
-from equipoise.status import Status
 
 __all__ = [
     "PLADA",

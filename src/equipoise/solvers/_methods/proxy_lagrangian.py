@@ -10,8 +10,8 @@ import numpy as np
 
 from equipoise import _check
 from equipoise._array import Array, to_numpy
-from equipoise.problem import Problem
-from equipoise.problems.proxy import true_values
+from equipoise._problem import Problem
+from equipoise.problems._proxy import true_values
 from equipoise.solvers._parts.steps import InverseSqrt, StepRule, check_rule
 from equipoise.solvers._parts.warm_start import Start, first_multipliers, start_from
 from equipoise.solvers._proxy.candidates import shrink

@@ -9,11 +9,11 @@ import numpy as np
 
 from equipoise import _check
 from equipoise._array import Array
-from equipoise.problem import Problem
+from equipoise._problem import Problem
+from equipoise._status import Status
 from equipoise.solvers._methods.augmented_newton import AugmentedNewton
 from equipoise.solvers._parts.warm_start import Start, known_multipliers, start_from
 from equipoise.solvers._solver import DETERMINISTIC, Claim, Finished, Guarantee, Need, Solver
-from equipoise.status import Status
 
 __all__ = ["Smoothing"]
 

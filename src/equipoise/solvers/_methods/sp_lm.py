@@ -10,8 +10,8 @@ import numpy as np
 
 from equipoise import _check
 from equipoise._array import Array
+from equipoise._problem import Problem
 from equipoise.certificate import Residuals
-from equipoise.problem import Problem
 from equipoise.solvers._parts.best_pair import BestPair
 from equipoise.solvers._parts.dual_and_centre_steps import CentreStep, DualStep
 from equipoise.solvers._parts.estimates import Constants, constants

@@ -10,10 +10,10 @@ import numpy as np
 
 from equipoise import _check
 from equipoise._array import Array
-from equipoise.problem import Problem
+from equipoise._problem import Problem
+from equipoise._status import Status
 from equipoise.solvers._oracle import Oracle
 from equipoise.solvers._solver import CONVEX, Claim, Guarantee, Need
-from equipoise.status import Status
 
 __all__ = ["StrongSwitching"]
 

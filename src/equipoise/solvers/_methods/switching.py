@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from equipoise._array import Array
-from equipoise.problem import Problem
+from equipoise._problem import Problem
 from equipoise.solvers._parts.steps import InverseSqrt, StepRule, check_rule
 from equipoise.solvers._solver import Claim, Guarantee, Solver
 

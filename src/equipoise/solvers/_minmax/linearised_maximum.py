@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from equipoise.sets.set import Set
+from equipoise.sets._set import Set
 
 # Newton steps on the dual at the most; two or three are the rule. Chosen.
 MAX_NEWTON_STEPS = 30

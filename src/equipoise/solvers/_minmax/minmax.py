@@ -11,11 +11,11 @@ import numpy as np
 
 from equipoise import _check
 from equipoise._array import Array, dot, norm
-from equipoise.problem import Point, Problem
-from equipoise.problems.merit import Maximum, MeritProblem
-from equipoise.sets.set import Set
+from equipoise._problem import Point, Problem
+from equipoise._status import Status
+from equipoise.problems._merit import Maximum, MeritProblem
+from equipoise.sets._set import Set
 from equipoise.solvers._solver import CONVEX, Need, Solver
-from equipoise.status import Status
 
 # On an unbounded domain, lower bounds leave out points farther than this many times max(1, |x|); chosen.
 REACH_OF_UNBOUNDED = 10.0

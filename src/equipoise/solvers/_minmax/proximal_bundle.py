@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from equipoise._array import Array, like, norm, to_numpy
-from equipoise.problem import Problem
+from equipoise._problem import Problem
 from equipoise.solvers._minmax.linearised_maximum import LinearisedMaximum
 from equipoise.solvers._minmax.minmax import Bracket, MinMax, functions, largest, lowest
 from equipoise.solvers._solver import Guarantee

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from equipoise._array import Array
-from equipoise.problem import Problem
+from equipoise._problem import Problem
 from equipoise.solvers._newton.dual_multipliers import dual_multipliers
 from equipoise.solvers._newton.pair import Pair, pair_at
 from equipoise.solvers._newton.preconditioner import Preconditioner

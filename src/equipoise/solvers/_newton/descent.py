@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from equipoise._array import Array, dot, norm
-from equipoise.problem import Point, Problem
-from equipoise.problems.merit import AugmentedLagrangianMerit, Merit
+from equipoise._problem import Point, Problem
+from equipoise.problems._merit import AugmentedLagrangianMerit, Merit
 from equipoise.solvers._newton.conjugate_gradients import conjugate_gradients
 from equipoise.solvers._newton.hessian import Map, hessian, raised, raised_inverse
 from equipoise.solvers._newton.pair import pair_at

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from equipoise._array import like, norm, to_numpy
-from equipoise.problem import Point, Problem
+from equipoise._problem import Point, Problem
 from equipoise.solvers._newton.conjugate_gradients import conjugate_gradients
 from equipoise.solvers._newton.hessian import hessian
 

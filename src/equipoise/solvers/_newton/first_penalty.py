@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from equipoise._array import norm
-from equipoise.problem import Point, Problem
+from equipoise._problem import Point, Problem
 
 # The bounds of the first penalty. Chosen; it is raised where it is too small.
 LEAST_PENALTY, LARGEST_PENALTY = 10.0, 1e4

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import LinAlgError
 
 from equipoise._array import Array, norm
-from equipoise.problem import Point, Problem
+from equipoise._problem import Point, Problem
 
 Map = Callable[[Array], Array]
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from equipoise._array import Array
+from equipoise._problem import Point, Problem
 from equipoise.certificate import Residuals
-from equipoise.problem import Point, Problem
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from equipoise import _check
 from equipoise._array import Array, dot, namespace, norm
-from equipoise.problem import Point, Problem
+from equipoise._problem import Point, Problem
 from equipoise.solvers._parts.try_at import try_at
 
 # The length of the step, relative to max(1, |x|), along which the first curvature is measured:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from equipoise.problem import Point
+from equipoise._problem import Point
 from equipoise.solvers._parts.estimates import constraint_slope
 
 # A slope of the constraints below this share of the largest one seen counts as that share: where it

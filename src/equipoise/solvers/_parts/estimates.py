@@ -8,7 +8,7 @@ import numpy as np
 
 from equipoise import _check
 from equipoise._array import Array, like, norm
-from equipoise.problem import Point, Problem
+from equipoise._problem import Point, Problem
 
 # The first penalty of an augmented Lagrangian, for constraints of slope 10 and less. Chosen; the
 # method raises it where it is too small.

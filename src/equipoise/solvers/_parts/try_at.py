@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from equipoise._array import Array
-from equipoise.problem import Point, Problem
+from equipoise._problem import Point, Problem
 
 
 def try_at(problem: Problem, x: Array) -> Point | None:

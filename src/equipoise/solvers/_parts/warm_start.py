@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from equipoise import _check
-from equipoise.problem import Problem
+from equipoise._problem import Problem
 from equipoise.solvers._solver import Finished, Solver
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import block_array, block_diag, csr_array, eye_array
 
 from equipoise.sets import Box, L1Ball, L2Ball, Polytope, Product, Simplex, WholeSpace
-from equipoise.sets.set import Set
+from equipoise.sets._set import Set
 from equipoise.solvers._solver import UnsuitableSolverError
 
 

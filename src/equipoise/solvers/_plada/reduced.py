@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from equipoise.problem import Point, Problem
+from equipoise._problem import Point, Problem
 
 
 @dataclass(frozen=True, eq=False)

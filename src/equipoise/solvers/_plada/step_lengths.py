@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from equipoise._array import Array, dot, norm, to_numpy
-from equipoise.problem import Point, Problem
+from equipoise._problem import Point, Problem
 from equipoise.solvers._plada.reduced import ReducedLagrangian
 from equipoise.solvers._plada.theta_steps import ThetaStep
 

@@ -9,7 +9,7 @@ from scipy.linalg import solve_triangular
 from scipy.optimize import lsq_linear, minimize
 
 from equipoise._array import Array, like, to_numpy
-from equipoise.problem import Point, Problem
+from equipoise._problem import Point, Problem
 from equipoise.solvers._plada.theta_steps import ThetaStep
 from equipoise.solvers._solver import UnsuitableSolverError
 
@@ -30,7 +30,7 @@ class ProxLinearStep(ThetaStep):
     has the solution ``y = P(v - eta sum_i s_i w_i)``, where s in [-1, 1]^m solves the dual problem;
     for one constraint and an inactive domain ``s = clip(r / (eta lam |grad c|^2), -1, 1)``.
 
-    Needs a problem with an attribute `bound`: `equipoise.problems.absolute.AbsoluteProblem`.
+    Needs a problem with an attribute `bound`: `equipoise.problems._absolute.AbsoluteProblem`.
     """
 
     def check(self, problem: Problem) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from equipoise import _check
 from equipoise._array import Array
-from equipoise.problem import Point, Problem
+from equipoise._problem import Point, Problem
 
 
 class ThetaStep(ABC):

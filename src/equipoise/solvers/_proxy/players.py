@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse.linalg import ArpackError, eigs
 
 from equipoise import _check
-from equipoise.sets.simplex import Simplex
+from equipoise.sets._simplex import Simplex
 
 # Up to so many weights, least squares is as fast as Arnoldi's method.
 MAX_WEIGHTS_FOR_LEAST_SQUARES = 100

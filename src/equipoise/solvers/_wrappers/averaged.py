@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from equipoise._array import Array
-from equipoise.problem import Problem
+from equipoise._problem import Problem
 from equipoise.solvers._solver import Solver
 from equipoise.solvers._wrappers.wrapper import Wrapper
 

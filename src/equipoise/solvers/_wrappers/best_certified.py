@@ -10,11 +10,11 @@ import numpy as np
 
 from equipoise import _check
 from equipoise._array import Array
+from equipoise._problem import Problem
+from equipoise._status import Status
 from equipoise.certificate import certify
-from equipoise.problem import Problem
 from equipoise.solvers._solver import Solver
 from equipoise.solvers._wrappers.wrapper import Wrapper
-from equipoise.status import Status
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from equipoise import _check
 from equipoise._array import Array
-from equipoise.problem import Problem
+from equipoise._problem import Problem
 from equipoise.solvers._solver import Solver
 from equipoise.solvers._wrappers.wrapper import Wrapper
 

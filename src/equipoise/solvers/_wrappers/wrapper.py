@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Self
 
 from equipoise import _check
+from equipoise._status import Status
 from equipoise.solvers._parts.warm_start import FinishedPart
 from equipoise.solvers._solver import Finished, Guarantee, Need, Solver, State
-from equipoise.status import Status
 
 
 class Wrapper(Solver[State]):

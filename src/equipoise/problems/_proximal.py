@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from equipoise._array import Array, dot, like
-from equipoise.problem import Facts, Point, Problem
+from equipoise._problem import Facts, Point, Problem
 
 
 class ProximalProblem(Problem):

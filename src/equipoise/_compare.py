@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from equipoise._status import Status
 from equipoise.problems import REFERENCES, Reference
 from equipoise.run import Result, solve
 from equipoise.solvers import SOLVERS, UnsuitableSolverError
-from equipoise.status import Status
 
 COLUMNS = (
     "problem",

@@ -9,9 +9,9 @@ import numpy as np
 
 from equipoise import _check
 from equipoise._array import Array, like, to_numpy
-from equipoise.problem import Facts, Point, Problem
+from equipoise._problem import Facts, Point, Problem
 from equipoise.problems._describe import describe
-from equipoise.sets.set import Set
+from equipoise.sets._set import Set
 
 
 class QuadraticProblem(Problem):

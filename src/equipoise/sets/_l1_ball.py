@@ -9,8 +9,8 @@ from typing import ClassVar, final
 from equipoise import _check
 from equipoise._array import Array, namespace
 from equipoise.sets._level import fill_level, project_simplex
+from equipoise.sets._set import Set
 from equipoise.sets._tolerance import reached, rounding, supported
-from equipoise.sets.set import Set
 
 
 @final

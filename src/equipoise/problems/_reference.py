@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from equipoise.problem import Problem
-from equipoise.problems.quadratic import QuadraticProblem
-from equipoise.sets.box import Box
-from equipoise.sets.l1_ball import L1Ball
-from equipoise.sets.l2_ball import L2Ball
+from equipoise._problem import Problem
+from equipoise.problems._quadratic import QuadraticProblem
+from equipoise.sets._box import Box
+from equipoise.sets._l1_ball import L1Ball
+from equipoise.sets._l2_ball import L2Ball
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from equipoise._array import Array, square
-from equipoise.problem import Facts, Point, Problem
+from equipoise._problem import Facts, Point, Problem
 
 
 class Merit(ABC):

@@ -11,9 +11,9 @@ import numpy as np
 
 from equipoise import _check
 from equipoise._array import Array, dot, namespace, norm
+from equipoise.sets._set import Set
 from equipoise.sets._stored import recalled, stored
 from equipoise.sets._tolerance import reached, rounding
-from equipoise.sets.set import Set
 
 
 @final

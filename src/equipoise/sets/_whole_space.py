@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 from equipoise._array import Array
-from equipoise.sets.set import Set
+from equipoise.sets._set import Set
 
 
 @final

@@ -15,9 +15,9 @@ from scipy.sparse import issparse
 
 from equipoise import _check
 from equipoise._array import Array, like, norm, to_numpy
+from equipoise.sets._set import Set
 from equipoise.sets._stored import stored
 from equipoise.sets._tolerance import reached, rounding
-from equipoise.sets.set import Set
 
 
 @final

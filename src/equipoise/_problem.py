@@ -15,7 +15,7 @@ from typing import final
 import numpy as np
 
 from equipoise._array import Array, like, namespace
-from equipoise.sets.set import Set
+from equipoise.sets._set import Set
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ import numpy as np
 
 from equipoise import _check
 from equipoise._array import Array, namespace, norm
+from equipoise.sets._set import ACTIVE, Set
 from equipoise.sets._stored import recalled, stored
-from equipoise.sets.set import ACTIVE, Set
 
 
 @final

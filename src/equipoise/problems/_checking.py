@@ -8,7 +8,7 @@ import numpy as np
 
 from equipoise import _check
 from equipoise._array import Array, dot, like, norm
-from equipoise.problem import Point, Problem
+from equipoise._problem import Point, Problem
 
 STEPS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
 

@@ -14,10 +14,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from equipoise import __version__, _check
-from equipoise.compare import COLUMNS, NOT_FOR_IT, compare_methods
+from equipoise._compare import COLUMNS, NOT_FOR_IT, compare_methods
+from equipoise._status import Status
 from equipoise.problems import REFERENCES
 from equipoise.solvers import GUARANTEE_COLUMNS, SOLVERS, guarantee_rows
-from equipoise.status import Status
 
 INTERRUPTED = 130  # the exit code of a program that was ended by Ctrl-C
 TEXT = ("problem", "method", "status")  # columns of words

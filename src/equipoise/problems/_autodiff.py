@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from equipoise._array import Array
-from equipoise.problem import Facts, Point, Problem
+from equipoise._problem import Facts, Point, Problem
 from equipoise.problems._describe import describe
-from equipoise.sets.set import Set
+from equipoise.sets._set import Set
 
 
 class TorchProblem(Problem):

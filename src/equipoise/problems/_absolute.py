@@ -9,7 +9,7 @@ import numpy as np
 
 from equipoise import _check
 from equipoise._array import Array, dot
-from equipoise.problem import Point, Problem
+from equipoise._problem import Point, Problem
 
 
 class AbsoluteProblem(Problem):

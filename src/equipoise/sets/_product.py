@@ -9,7 +9,7 @@ from typing import ClassVar, final
 
 from equipoise import _check
 from equipoise._array import Array, namespace
-from equipoise.sets.set import Set
+from equipoise.sets._set import Set
 
 
 @final
