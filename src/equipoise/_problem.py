@@ -18,6 +18,20 @@ from equipoise._array import Array, like, namespace
 from equipoise.sets._set import Set
 
 
+class NonFiniteError(ArithmeticError):
+    """A function returned NaN or infinity; the message names it.
+
+    Attributes
+    ----------
+    unbounded : bool
+        Whether the objective is minus infinity.
+    """
+
+    def __init__(self, message: str, unbounded: bool = False) -> None:
+        super().__init__(message)
+        self.unbounded = unbounded
+
+
 @dataclass(frozen=True)
 class Point:
     """All functions of a problem at one `x`, from one forward pass.
@@ -152,6 +166,7 @@ class Problem(ABC):
     domain: Set
     names: tuple[str, ...]  # of the constraints, for messages
     facts: Facts = Facts()
+    bound: np.ndarray | None = None  # where constraint i is |c_i| - bound_i: the bounds
 
     @abstractmethod
     def at(self, x: Array) -> Point:
@@ -160,6 +175,13 @@ class Problem(ABC):
     def sample(self, rng: np.random.Generator) -> Problem:
         """Return a mini-batch, itself a problem; a deterministic problem returns itself."""
         return self
+
+    def true_values(self, point: Point) -> np.ndarray:
+        """Return the constraints that are meant, (m,), at an evaluated point: themselves by default.
+
+        A problem whose constraints are surrogates returns what they stand for.
+        """
+        return point.constraints
 
     def smoothed(self, width: float) -> Problem | None:
         """Return smooth functions within `width` of these; None if none are known.

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from equipoise import Problem, certify, solve
+from equipoise._problem import NonFiniteError
 from equipoise.problems import REFERENCES, ProximalProblem, QuadraticProblem
-from equipoise.run._watched import Counter, NonFiniteError, WatchedProblem
+from equipoise.run._watched import Counter, WatchedProblem
 from equipoise.sets import Box
 from equipoise.solvers import SOLVERS
 

@@ -76,8 +76,10 @@ class _Rounded(Problem):
     """
 
     def __init__(self, problem: AbsoluteProblem, base: Problem, width: float) -> None:
-        self.base, self.bound = base, problem.bound
-        self.width = np.where(self.bound > 0, np.minimum(width, self.bound / 2), width)
+        bound = problem.bound
+        assert bound is not None
+        self.base, self.bound = base, bound
+        self.width = np.where(bound > 0, np.minimum(width, bound / 2), width)
         self.dim, self.domain, self.n_constraints = base.dim, base.domain, base.n_constraints
         self.names = problem.names
         self.facts = replace(problem.facts, smooth=True)

@@ -39,18 +39,12 @@ class ProxyProblem(Problem):
         """Evaluate the objective and the surrogates at `x`."""
         return self.surrogate.at(x)
 
-    def true_values(self, x: Array) -> np.ndarray:
-        """Evaluate the true constraints at `x`, shape (m,)."""
-        values = to_numpy(self.true_constraints(self.surrogate, x))
+    def true_values(self, point: Point) -> np.ndarray:
+        """Evaluate the true constraints, shape (m,)."""
+        values = to_numpy(self.true_constraints(self.surrogate, point.x))
         return _check.vector("ProxyProblem", "true_constraints", values, self.n_constraints)
 
     def sample(self, rng: np.random.Generator) -> Problem:
         """Return a mini-batch of the surrogates with the true constraints on it."""
         batch = self.surrogate.sample(rng)
         return self if batch is self.surrogate else ProxyProblem(batch, self.true_constraints)
-
-
-def true_values(problem: Problem, point: Point) -> np.ndarray:
-    """Return the true constraints at an evaluated point: the problem's own, where it has no proxies."""
-    own = getattr(problem, "true_values", None)
-    return point.constraints if own is None else own(point.x)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from equipoise._array import Array, all_finite
-from equipoise._problem import Problem
+from equipoise._problem import NonFiniteError, Problem
 from equipoise._status import Status
 from equipoise.certificate import Certificate, examine
 from equipoise.run._budget import Budget
@@ -19,7 +19,7 @@ from equipoise.run._result import Result
 from equipoise.run._stopwatch import Stopwatch
 from equipoise.run._trace import Trace
 from equipoise.run._verdict import examine_both, judge
-from equipoise.run._watched import Counter, NonFiniteError, WatchedProblem
+from equipoise.run._watched import Counter, WatchedProblem
 from equipoise.solvers import Solver
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from equipoise._array import Array
-from equipoise._problem import Point, Problem
+from equipoise._problem import NonFiniteError, Point, Problem
 from equipoise._status import Status
 from equipoise.certificate import (
     Certificate,
@@ -18,7 +18,7 @@ from equipoise.certificate import (
     near_kinks,
     near_within,
 )
-from equipoise.run._watched import Counter, NonFiniteError, WatchedProblem
+from equipoise.run._watched import Counter, WatchedProblem
 
 CLAIMS = (Status.CONVERGED, Status.INFEASIBLE)
 BUDGET = (Status.MAX_STEPS, Status.MAX_SECONDS, Status.STALLED)

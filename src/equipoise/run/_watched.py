@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from equipoise._array import Array, all_finite, square
-from equipoise._problem import Point, Problem
-
-
-class NonFiniteError(ArithmeticError):
-    """A function returned NaN or infinity; the message names it."""
-
-    unbounded = False  # whether the objective is minus infinity
+from equipoise._problem import Kinks, NonFiniteError, Point, Problem
 
 
 @dataclass
@@ -48,11 +41,7 @@ class WatchedProblem(Problem):
         self._smoothed: tuple[float, WatchedProblem | None] | None = None  # the latest width
         self.dim, self.n_constraints = base.dim, base.n_constraints
         self.domain, self.names, self.facts = base.domain, base.names, base.facts
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(self._base, name)  # what a method needs beyond the common interface
+        self.bound = base.bound
 
     def at(self, x: Array) -> Point:
         """Evaluate, count, and check the values; the same `x` twice in a row is evaluated once."""
@@ -101,9 +90,8 @@ class WatchedProblem(Problem):
         """Return the point with its values checked, and its gradients checked and counted."""
         if not all_finite(point.values):
             i = int(np.flatnonzero(~np.isfinite(point.values))[0])
-            error = NonFiniteError(f"The value of {self.label(i)} is {point.values[i]}.")
-            error.unbounded = point.values[0] == -np.inf
-            raise error
+            unbounded = bool(point.values[0] == -np.inf)
+            raise NonFiniteError(f"The value of {self.label(i)} is {point.values[i]}.", unbounded)
         base_vjp, base_hvp, base_jacobian = point.vjp, point.hvp, point.jacobian
 
         def vjp(weights: np.ndarray) -> Array:
@@ -153,6 +141,14 @@ class WatchedProblem(Problem):
             counted = None if smooth is None else WatchedProblem(smooth, self._counter)
             self._smoothed = width, counted
         return self._smoothed[1]
+
+    def true_values(self, point: Point) -> np.ndarray:
+        """Return the constraints that are meant."""
+        return self._base.true_values(point)
+
+    def kinks(self, x: np.ndarray, width: float) -> Kinks | None:
+        """Return the nearest point on kinks."""
+        return self._base.kinks(x, width)
 
     def _forget_smoothed(self) -> None:
         if self._smoothed is not None and self._smoothed[1] is not None:

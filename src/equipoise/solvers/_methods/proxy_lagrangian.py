@@ -11,7 +11,6 @@ import numpy as np
 from equipoise import _check
 from equipoise._array import Array, to_numpy
 from equipoise._problem import Problem
-from equipoise.problems._proxy import true_values
 from equipoise.solvers._parts.steps import InverseSqrt, StepRule, check_rule
 from equipoise.solvers._parts.warm_start import Start, first_multipliers, start_from
 from equipoise.solvers._proxy.candidates import shrink
@@ -132,7 +131,7 @@ class ProxyLagrangian(Solver[State]):
         """Return the state after step `t`."""
         batch = problem.sample(rng)
         point = batch.at(state.x)
-        g = true_values(batch, point)
+        g = batch.true_values(point)
         lam = self.player.weights(state.play)  # 1
         x = problem.domain.project(state.x - self._eta(problem, t) * point.vjp(lam))  # 2
         play = self.player.learn(state.play, np.append(0.0, g), lam, self.weight_step(t))  # 3
@@ -140,7 +139,7 @@ class ProxyLagrangian(Solver[State]):
         if batch is problem or snapshot:  # 4
             if batch is not problem:
                 point = problem.at(state.x)
-                g = true_values(problem, point)
+                g = problem.true_values(point)
             values = np.append(point.objective, g)
             if self._rank(values) < self._rank(kept.values):
                 ratio = lam[1:] / lam[0] if lam[0] > 0 else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from equipoise._array import Array
-from equipoise._problem import Point, Problem
+from equipoise._problem import NonFiniteError, Point, Problem
 
 
 def try_at(problem: Problem, x: Array) -> Point | None:
@@ -13,7 +13,7 @@ def try_at(problem: Problem, x: Array) -> Point | None:
     """
     try:
         return problem.at(x)
-    except ArithmeticError as error:
-        if getattr(error, "unbounded", False):
+    except NonFiniteError as error:
+        if error.unbounded:
             raise
         return None

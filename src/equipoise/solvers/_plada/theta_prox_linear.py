@@ -35,7 +35,7 @@ class ProxLinearStep(ThetaStep):
 
     def check(self, problem: Problem) -> None:
         """Raise unless the problem knows its bounds."""
-        if getattr(problem, "bound", None) is None:
+        if problem.bound is None:
             raise UnsuitableSolverError(
                 "ProxLinearStep needs constraints |c_i| - bound_i with known `bound`: state them as "
                 "AbsoluteProblem(base, bound), or choose another `theta_step`."
@@ -44,7 +44,8 @@ class ProxLinearStep(ThetaStep):
     def __call__(self, problem: Problem, point: Point, lam: np.ndarray, eta: float) -> Array:
         """Return the next iterate."""
         # The sign of c_i cancels: |c + <grad c, d>| = ||c| + <sign(c) grad c, d>|.
-        size = point.constraints + problem.bound  # type: ignore[attr-defined]
+        assert problem.bound is not None  # see `check`
+        size = point.constraints + problem.bound
         pull = lam > 0
         v = point.x - eta * point.lagrangian_gradient(np.where(pull, 0.0, lam))
         if not pull.any():
