@@ -38,7 +38,7 @@ def test_rows_describe_their_functions(name):
     binding = bind(constraint, y, groups, best_loss=0.5)
     values = binding.terms.thresholded(scores)
     sums = binding.terms.sums.thresholded(Scores(scores))
-    lefts = binding.measured(values[1:], sums)
+    lefts = binding.measured(values[1:], lambda: sums)
     for row, value, measured in zip(binding.inequalities, values[1:], lefts):
         assert row.source is constraint
         assert row.kind

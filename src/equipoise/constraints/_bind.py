@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -75,20 +75,21 @@ class Binding:
             raise TypeError("Binding.terms: the rows must be in memory.")
         return Terms(self.table.score_sums(self.specs), self.combination)
 
-    def measured(self, values: np.ndarray, sums: np.ndarray) -> np.ndarray:
+    def measured(self, values: np.ndarray, sums: Callable[[], np.ndarray]) -> np.ndarray:
         """Return the left-hand sides (m,) in the user's terms.
 
         Parameters
         ----------
         values : array of shape (m,)
             Of the constraint functions.
-        sums : array of shape (R,)
-            From which they come; ratios need their denominators.
+        sums : callable
+            Returns the sums (R,) from which they come; asked for where there are ratios, whose
+            denominators are combinations of them.
         """
         scales = np.ones(len(self.inequalities))
         if self._denominators is not None:
             C, c = self._denominators
-            scales = C @ sums[: C.shape[1]] + c
+            scales = C @ sums()[: C.shape[1]] + c
         rows = zip(self.inequalities, values, scales)
         return np.array([row.measured(float(v), float(s)) for row, v, s in rows])
 

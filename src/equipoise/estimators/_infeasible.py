@@ -52,8 +52,9 @@ def broken_bounds(
     over = np.where(values <= allowed, 0.0, values)
     if not (over > 0).any():
         return []
-    sums = rows.thresholded(fit.x) if counted else rows.at(fit.x).values
-    left = binding.measured(values, sums)
+    left = binding.measured(
+        values, lambda: rows.thresholded(fit.x) if counted else rows.at(fit.x).values
+    )
     return [
         BrokenBound(repr(row.name), row.sense, row.bound, float(left[i]))
         for i in np.argsort(-over, kind="stable")

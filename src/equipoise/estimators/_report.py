@@ -11,7 +11,7 @@ import numpy as np
 
 from equipoise.constraints import Binding
 from equipoise.estimators._counted import Candidate
-from equipoise.rows import Confusion
+from equipoise.rows import Confusion, RowSums
 
 MOST_GROUPS = 50  # of a column that are listed
 
@@ -138,10 +138,12 @@ def make_report(binding: Binding, fit: Candidate, plain: Candidate) -> Report:
     rows = plain.problem.rows
     priced = fit.keeps_bounds or fit.result.success
     prices = fit.prices if priced else np.full(fit.prices.size, np.nan)
+    other = _Counted.of(binding, rows, plain.x)  # one model after the other: its scores are shared
+    own = _Counted.of(binding, rows, fit.x)
     left = {
-        "surrogate": binding.measured(fit.smooth, rows.at(fit.x).values),
-        "true": binding.measured(fit.counted, rows.thresholded(fit.x)),
-        "unconstrained": binding.measured(plain.counted, rows.thresholded(plain.x)),
+        "surrogate": binding.measured(fit.smooth, lambda: rows.at(fit.x).values),
+        "true": binding.measured(fit.counted, lambda: rows.thresholded(fit.x)),
+        "unconstrained": binding.measured(plain.counted, lambda: rows.thresholded(plain.x)),
     }
     lines = tuple(
         ConstraintLine(
@@ -154,15 +156,14 @@ def make_report(binding: Binding, fit: Candidate, plain: Candidate) -> Report:
         )
         for i, row in enumerate(binding.inequalities)
     )
-    everyone = _Counts.of(rows.confusion(fit.x)), _Counts.of(rows.confusion(plain.x))
     groups: list[GroupLine] = []
     for name, column in binding.groups.columns.items() if binding.groups is not None else ():
-        own, other = (_Counts.of(rows.confusion(x, name)) for x in (fit.x, plain.x))
-        groups += _group_lines(name, column.labels[:MOST_GROUPS], own, other)
+        labels = column.labels[:MOST_GROUPS]
+        groups += _group_lines(name, labels, own.by_column[name], other.by_column[name])
     return Report(
         status=fit.result.message if fit.result.success or not lines else _status(fit),
-        accuracy=float(everyone[0].accuracy[0]),
-        plain_accuracy=float(everyone[1].accuracy[0]),
+        accuracy=float(own.everyone.accuracy[0]),
+        plain_accuracy=float(other.everyone.accuracy[0]),
         constraints=lines,
         groups=tuple(groups),
         residual=fit.result.certificate.residual,
@@ -199,6 +200,20 @@ class _Counts:
                 positive[:, 0] / weight[:, 0],
                 right / total,
             )
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """Rates of one model: of everyone, and of the groups of every sensitive column."""
+
+    everyone: _Counts
+    by_column: dict[str, _Counts]
+
+    @staticmethod
+    def of(binding: Binding, rows: RowSums, x: np.ndarray) -> _Counted:
+        names = () if binding.groups is None else tuple(binding.groups.columns)
+        by_column = {name: _Counts.of(rows.confusion(x, name)) for name in names}
+        return _Counted(_Counts.of(rows.confusion(x)), by_column)
 
 
 def _group_lines(

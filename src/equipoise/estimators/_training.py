@@ -152,11 +152,10 @@ class Training:
         """
         task, runner = self.task, self.runner
         allowed = allowances(binding, problem.facts.rounding, runner.tol)
-        unconstrained = measure(problem, plain.result, allowed)
         if not binding.inequalities and task.objective is None:
-            return unconstrained
+            return measure(problem, plain.result, allowed)
         if (wish := runner.budget.wish) is not None:
-            return ended_early([unconstrained], wish)
+            return ended_early([measure(problem, plain.result, allowed)], wish)
         start, last = plain.x, None
         known = None if task.only_compare else plain
         if similar is not None:

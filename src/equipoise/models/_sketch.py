@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,6 +51,7 @@ class SketchPlan:
     size: int
     weights: np.ndarray | None = None
     total: float = 0.0
+    _leverages: list[np.ndarray] = field(default_factory=list)  # of the rows of a single model
 
     @staticmethod
     def of(models: Sequence[LinearModel], kinked: bool = False) -> SketchPlan:
@@ -73,14 +74,18 @@ class SketchPlan:
             return SketchPlan(n, diagonal, size)
         squares = sum(part.squared_columns * part.shape[0] for part in parts) / n
         weights = 1.0 / (n * np.maximum(squares, 1e-300))
-        total = sum(float((part.squares_of(weights) + 1 / n).sum()) for part in parts)
-        return SketchPlan(n, diagonal, size, weights, total)
+        leverages = [part.squares_of(weights) + 1 / n for part in parts]
+        total = sum(float(leverage.sum()) for leverage in leverages)
+        return SketchPlan(n, diagonal, size, weights, total, leverages if len(parts) == 1 else [])
 
     def drawn(self, model: LinearModel, start: int) -> Sketch:
         """Return the sketch of a model whose rows begin at `start` of all rows."""
         if self.weights is None:
             return Sketch(model, self.diagonal)
-        leverage = model.features.squares_of(self.weights) + 1 / self.n_rows
+        if len(self._leverages) == 1:  # all rows are here, and they are drawn once
+            leverage = self._leverages.pop()
+        else:
+            leverage = model.features.squares_of(self.weights) + 1 / self.n_rows
         share = np.minimum(1.0, 0.5 * self.size * (leverage / self.total + 1 / self.n_rows))
         rng = np.random.default_rng(0)
         rng.bit_generator.advance(start)  # type: ignore[attr-defined]

@@ -96,7 +96,7 @@ def _point(
 ) -> FrontierPoint:
     """Return what is known of a model on its training rows."""
     coef, intercept = training.units.coefficients(fit.x)
-    measured = binding.measured(fit.counted, problem.rows.thresholded(fit.x))
+    measured = binding.measured(fit.counted, lambda: problem.rows.thresholded(fit.x))
     return FrontierPoint(
         bound=bound,
         split=number,
@@ -135,7 +135,7 @@ def _held_out(
         return {}
     rows = table.row_sums(training.units, binding.specs)
     sums = rows.thresholded(fit.x)
-    measured = binding.measured(binding.combination.plain_values(sums)[1:], sums)
+    measured = binding.measured(binding.combination.plain_values(sums)[1:], lambda: sums)
     value = float(np.nanmax(np.abs(measured)))
     return {"test_value": value, "test_accuracy": _accuracy(rows, fit.x)}
 
