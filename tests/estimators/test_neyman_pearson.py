@@ -86,7 +86,7 @@ def iris():
 
 
 def class_losses(W, X, y):
-    """P001's class losses, written naively."""
+    """The class losses of Ma, Lin & Yang (2020), written naively."""
     losses = []
     for k in range(len(W)):
         rows = X[y == k]

@@ -1,4 +1,4 @@
-"""The papers' data: promises recounted by fairlearn, and P001's multi-class problem."""
+"""The papers' data: promises recounted by fairlearn, and the multi-class problem of Ma, Lin & Yang (2020)."""
 
 import numpy as np
 import pytest

@@ -126,7 +126,7 @@ def group_loss(
     groups: Any = None,
     intersections: bool = False,
 ) -> Constraint:
-    """Return: the mean loss of every group is at most `excess` above everyone's (Anonymous 2024).
+    """Return: the mean loss of every group is at most `excess` above everyone's (the PLADA paper).
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True)
 class MinorityCoverage(Constraint):
-    """At least the share `c` of all positive predictions goes to one group; P000."""
+    """At least the share `c` of all positive predictions goes to one group; Ma, Lin & Yang 2019."""
 
     c: float
     group: Any
@@ -44,7 +44,7 @@ class MinorityCoverage(Constraint):
 @final
 @dataclass(frozen=True)
 class ParityPair(Constraint):
-    """``E_a[sigma(s)] + beta E_b[sigma(-s)] <= r`` for both orders of two groups; P000, P001."""
+    """``E_a[sigma(s)] + beta E_b[sigma(-s)] <= r`` in both orders (Ma, Lin & Yang 2019)."""
 
     r: float
     beta: float = 1.0
@@ -77,7 +77,7 @@ class ParityPair(Constraint):
 @final
 @dataclass(frozen=True)
 class LossBudget(Constraint):
-    """The loss at most ``(1 + kappa)`` times the best loss; P004."""
+    """The loss at most ``(1 + kappa)`` times the best loss; Huang, Lin & Xu 2025."""
 
     kappa: float
     loss: Any = None
@@ -101,7 +101,7 @@ class LossBudget(Constraint):
 
 
 def minority_coverage(c: float, group: Any, normalise: bool = True) -> MinorityCoverage:
-    """Return: at least the share `c` of all positive predictions goes to `group` (P000).
+    """Return: at least the share `c` of all positive predictions goes to `group` (Ma, Lin & Yang 2019).
 
     The function is ``(c sum_S sigma - sum_group sigma) / |S|``: at scores 0 it is
     ``(c - |group| / |S|) / 2``.
@@ -126,10 +126,10 @@ def minority_coverage(c: float, group: Any, normalise: bool = True) -> MinorityC
 def parity_pair(
     r: float, beta: float = 1.0, groups: Any = None, *, column: Any = None
 ) -> ParityPair:
-    """Return: ``E_a[sigma(s)] + beta E_b[sigma(-s)] <= r`` for groups a, b in both orders (P000).
+    """Return: ``E_a[sigma(s)] + beta E_b[sigma(-s)] <= r`` for groups a, b in both orders.
 
-    With ``beta = 1`` it is demographic parity with the bound ``r - 1``. At scores 0 the functions are
-    ``(1 + beta) / 2 - r``.
+    A rule of Ma, Lin & Yang (2019). With ``beta = 1`` it is demographic parity with the bound
+    ``r - 1``. At scores 0 the functions are ``(1 + beta) / 2 - r``.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def parity_pair(
 
 
 def loss_budget(kappa: float, *, loss: Any = None) -> LossBudget:
-    """Return: the loss is at most ``(1 + kappa)`` times the best loss (P004).
+    """Return: the loss is at most ``(1 + kappa)`` times the best loss (Huang, Lin & Xu 2025).
 
     To be used with an objective such as `unfairness`. The best loss is found at fit and passed as
     ``bind(..., best_loss=...)``.

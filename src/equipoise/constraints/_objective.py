@@ -40,7 +40,7 @@ def unfairness(
     groups: Any = None,
     intersections: bool = False,
 ) -> Unfairness:
-    """Return the objective ``sum R^2 / 2`` over the gaps `R` between groups (P004).
+    """Return the objective ``sum R^2 / 2`` over the gaps `R` between groups (Huang, Lin & Xu 2025).
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ class Reference:
 
 
 def simple() -> Reference:
-    """P000's Simple Example: both functions non-convex, the constraint inactive at the solution.
+    """Two non-convex functions, the constraint inactive at the solution (Ma, Lin & Yang 2019).
 
     ``min (10 x1^2 - x2^2)/2  s.t.  (50 x1^2 - 5 x2^2)/2 <= 10, |x|_1 <= 1``; rho = 5.
     """
@@ -110,7 +110,7 @@ def convex() -> Reference:
 
 
 def auc() -> Reference:
-    """A random AUC problem under group-AUC fairness, in its exact moment form (P003, Example 1).
+    """A random AUC problem under group-AUC fairness, in moment form (Yao, Lin & Yang 2023, Example 1).
 
     A linear score with ``|w| <= 2``, surrogate ``(t - 1)^2 / 2``, both constraints at most 0.05. A pair
     of groups contributes ``w'(S + S')w / 2 + (w'(m - m') - 1)^2 / 2`` with covariances S, means m.

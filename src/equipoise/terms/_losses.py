@@ -42,7 +42,7 @@ class Logistic(Pointwise):
 @final
 @dataclass(frozen=True)
 class TruncatedLogistic(Pointwise):
-    r"""The logistic loss `l` flattened for outliers: :math:`\alpha \log(1 + l / \alpha)` (P000).
+    r"""The logistic loss `l` flattened for outliers (Ma, Lin & Yang 2019): :math:`\alpha \log(1 + l/\alpha)`.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class Hinge(Pointwise):
 @final
 @dataclass(frozen=True)
 class Squared(Pointwise):
-    """The squared loss ``scale (z - target)^2``; the pair loss of P003 with ``c1, c2``.
+    """The squared loss ``scale (z - target)^2``; the pair loss of Yao, Lin & Yang (2023) with ``c1, c2``.
 
     Parameters
     ----------

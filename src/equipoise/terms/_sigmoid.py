@@ -1,4 +1,4 @@
-"""The sigmoid, which stands for the prediction "positive", and the pair loss of P001."""
+"""The sigmoid, which stands for the prediction "positive", and the pair loss of Ma, Lin & Yang (2020)."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Sigmoid(Pointwise):
 @final
 @dataclass(frozen=True)
 class PairLoss(Pointwise):
-    """``sigmoid(-k z)``: a smooth stand-in for the error ``1[z <= 0]`` (P001, with ``k = 1``).
+    """``sigmoid(-k z)``: a smooth stand-in for the error ``1[z <= 0]`` (Ma, Lin & Yang 2020, with ``k = 1``).
 
     Parameters
     ----------
