@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from equipoise.constraints._bind import Binding, bind, bind_table
+from equipoise.constraints._bind import bind, bind_table
+from equipoise.constraints._binding import Binding
 from equipoise.constraints._bounds import (
     bounded_group_loss,
     churn,

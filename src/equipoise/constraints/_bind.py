@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,14 +10,15 @@ import numpy as np
 from scipy import sparse
 
 from equipoise import _check
+from equipoise.constraints._binding import Binding
 from equipoise.constraints._constraint import Constraint, Inequality
 from equipoise.constraints._custom import Custom
 from equipoise.constraints._expression import Expression, Quotient
 from equipoise.constraints._objective import Unfairness
 from equipoise.constraints._rate import Rate
-from equipoise.constraints._rate_table import Line, RateInfo, RateTable
+from equipoise.constraints._rate_table import Line, RateTable
 from equipoise.constraints._sample import Sample
-from equipoise.rows import FunctionSpec, Groups, MemoryTable, SumSpec, Table
+from equipoise.rows import FunctionSpec, MemoryTable, Table
 from equipoise.terms import (
     Combination,
     Functional,
@@ -25,73 +26,8 @@ from equipoise.terms import (
     Ratio,
     Sigmoid,
     SquaredGaps,
-    Terms,
     loss_of,
 )
-
-
-@dataclass(frozen=True, eq=False)
-class Binding:
-    """Constraints bound to training rows.
-
-    Attributes
-    ----------
-    inequalities : tuple of Inequality
-        What each constraint function is and where it comes from, in the order of the functions.
-    specs : tuple of SumSpec
-        The sums over rows that the functions are made of.
-    combination : Combination
-        Objective and constraints as functions of these sums.
-    rates : tuple of RateInfo
-        What the first sums are.
-    table : Table
-        The rows.
-    skipped : tuple of str
-        Small intersections left without constraint.
-    """
-
-    inequalities: tuple[Inequality, ...]
-    specs: tuple[SumSpec, ...]
-    combination: Combination
-    rates: tuple[RateInfo, ...]
-    table: Table
-    skipped: tuple[str, ...] = ()
-    _denominators: tuple[sparse.csr_array, np.ndarray] | None = None
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the constraint functions."""
-        return self.combination.names
-
-    @property
-    def groups(self) -> Groups | None:
-        """The sensitive columns."""
-        return self.table.groups
-
-    @property
-    def terms(self) -> Terms:
-        """Objective and constraints as functions of the scores, for rows in memory."""
-        if not isinstance(self.table, MemoryTable):
-            raise TypeError("Binding.terms: the rows must be in memory.")
-        return Terms(self.table.score_sums(self.specs), self.combination)
-
-    def measured(self, values: np.ndarray, sums: Callable[[], np.ndarray]) -> np.ndarray:
-        """Return the left-hand sides (m,) in the user's terms.
-
-        Parameters
-        ----------
-        values : array of shape (m,)
-            Of the constraint functions.
-        sums : callable
-            Returns the sums (R,) from which they come; asked for where there are ratios, whose
-            denominators are combinations of them.
-        """
-        scales = np.ones(len(self.inequalities))
-        if self._denominators is not None:
-            C, c = self._denominators
-            scales = C @ sums()[: C.shape[1]] + c
-        rows = zip(self.inequalities, values, scales)
-        return np.array([row.measured(float(v), float(s)) for row, v, s in rows])
 
 
 def bind(

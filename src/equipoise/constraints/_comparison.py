@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 from equipoise import _check
 from equipoise.constraints._constraint import Constraint, Inequality
-from equipoise.constraints._expression import Expression
 from equipoise.constraints._rate import Each, Rate
 
 if TYPE_CHECKING:
+    from equipoise.constraints._expression import Expression
     from equipoise.constraints._sample import Sample
 
 
@@ -26,7 +26,7 @@ class Comparison(Constraint):
     sense : {"<=", ">="}
     bound : float
     absolute : bool
-        ``|expression| <= bound``: two rows.
+        ``|expression| <= bound``: two inequalities.
     name : str or None
         The rule's name; by default its formula.
     factor : float
@@ -69,8 +69,8 @@ class Comparison(Constraint):
         found = []
         for column in sample.columns(self.title, quantifiers.pop()):
             for cell, label in column:
-                above = _with_group(self.expression, cell)
-                below = None if self.denominator is None else _with_group(self.denominator, cell)
+                above = self.expression.with_group(cell)
+                below = None if self.denominator is None else self.denominator.with_group(cell)
                 found += self._sides(sample, above, below, label)
         return found
 
@@ -114,15 +114,6 @@ class Comparison(Constraint):
 
     def __repr__(self) -> str:
         return str(self) if self.name is None else f"{self.name}: {self}"
-
-
-def _with_group(expression: Expression, cell: Any) -> Expression:
-    """Return the expression with one group for "each group"."""
-    parts = (
-        (c, replace(part, group=cell) if isinstance(part.group, Each) else part)
-        for c, part in expression.parts
-    )
-    return Expression(tuple(parts), expression.constant)
 
 
 def _fraction(above: Expression, below: Expression | None) -> str:

@@ -8,9 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from equipoise.constraints._expression import Expression
-
 if TYPE_CHECKING:
+    from equipoise.constraints._expression import Expression
     from equipoise.constraints._sample import Sample
 
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
 
 from equipoise import _check
-from equipoise.constraints._rate import Rate, cell_of
+from equipoise.constraints._comparison import Comparison
+from equipoise.constraints._rate import Each, Rate, cell_of
 from equipoise.rows import ReferencePredictions
 from equipoise.terms import loss_of
-
-if TYPE_CHECKING:
-    from equipoise.constraints._comparison import Comparison
 
 
 def rate(
@@ -128,6 +126,14 @@ class Expression:
     def __rsub__(self, other: Any) -> Expression:
         return (-self) + other
 
+    def with_group(self, group: Any) -> Expression:
+        """Return the expression with one group in the place of "each group"."""
+        parts = (
+            (c, replace(part, group=group) if isinstance(part.group, Each) else part)
+            for c, part in self.parts
+        )
+        return Expression(tuple(parts), self.constant)
+
     def __abs__(self) -> Absolute:
         return Absolute(self)
 
@@ -174,8 +180,6 @@ class Absolute:
     __array_ufunc__ = None
 
     def __le__(self, other: Any) -> Comparison:
-        from equipoise.constraints._comparison import Comparison
-
         number = _number(other)
         if number is None:
             raise TypeError("rate: compare an absolute value with a number: abs(a - b) <= 0.05.")
@@ -210,8 +214,6 @@ class Quotient:
         return self._compared(">=", other)
 
     def _compared(self, sense: str, other: Any) -> Comparison:
-        from equipoise.constraints._comparison import Comparison
-
         number = _number(other)
         if number is None:
             raise TypeError("rate: compare a ratio with a number: a / b >= 0.8.")
@@ -230,8 +232,6 @@ class Quotient:
 
 def _compare(left: Expression, sense: str, other: Any) -> Comparison:
     """Return ``rates <= number``, with all rates on the left."""
-    from equipoise.constraints._comparison import Comparison
-
     right = _expression(other)
     if right is None:
         raise TypeError(f"rate: compare with a number or another rate, got {other!r}.")

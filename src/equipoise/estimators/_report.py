@@ -11,7 +11,7 @@ import numpy as np
 
 from equipoise.constraints import Binding
 from equipoise.estimators._counted import Candidate
-from equipoise.rows import Confusion, RowSums
+from equipoise.estimators._counts import GroupRates, ModelRates, wilson
 
 MOST_GROUPS = 50  # of a column that are listed
 
@@ -138,8 +138,10 @@ def make_report(binding: Binding, fit: Candidate, plain: Candidate) -> Report:
     rows = plain.problem.rows
     priced = fit.keeps_bounds or fit.result.success
     prices = fit.prices if priced else np.full(fit.prices.size, np.nan)
-    other = _Counted.of(binding, rows, plain.x)  # one model after the other: its scores are shared
-    own = _Counted.of(binding, rows, fit.x)
+    other = ModelRates.of(
+        binding, rows, plain.x
+    )  # one model after the other: its scores are shared
+    own = ModelRates.of(binding, rows, fit.x)
     left = {
         "surrogate": binding.measured(fit.smooth, lambda: rows.at(fit.x).values),
         "true": binding.measured(fit.counted, lambda: rows.thresholded(fit.x)),
@@ -173,51 +175,8 @@ def make_report(binding: Binding, fit: Candidate, plain: Candidate) -> Report:
     )
 
 
-@dataclass(frozen=True)
-class _Counts:
-    """Rates of several groups, from counts of labels and predictions."""
-
-    rows: np.ndarray  # (G,) of weight or not
-    effective: np.ndarray  # rows that equal weights would need for the same spread
-    base: np.ndarray  # the share of the positive class
-    positive: np.ndarray  # the share predicted positive
-    true_positive: np.ndarray
-    false_positive: np.ndarray
-    accuracy: np.ndarray
-
-    @staticmethod
-    def of(counts: Confusion) -> _Counts:
-        weight, positive = counts.weight, counts.positive
-        total = weight.sum(axis=1)
-        right = (weight[:, 0] - positive[:, 0]) + positive[:, 1]
-        with np.errstate(divide="ignore", invalid="ignore"):  # groups without weight have no rates
-            return _Counts(
-                counts.rows.sum(axis=1),
-                total**2 / counts.squares.sum(axis=1),
-                weight[:, 1] / total,
-                positive.sum(axis=1) / total,
-                positive[:, 1] / weight[:, 1],
-                positive[:, 0] / weight[:, 0],
-                right / total,
-            )
-
-
-@dataclass(frozen=True)
-class _Counted:
-    """Rates of one model: of everyone, and of the groups of every sensitive column."""
-
-    everyone: _Counts
-    by_column: dict[str, _Counts]
-
-    @staticmethod
-    def of(binding: Binding, rows: RowSums, x: np.ndarray) -> _Counted:
-        names = () if binding.groups is None else tuple(binding.groups.columns)
-        by_column = {name: _Counts.of(rows.confusion(x, name)) for name in names}
-        return _Counted(_Counts.of(rows.confusion(x)), by_column)
-
-
 def _group_lines(
-    column: str, labels: Sequence[str], own: _Counts, plain: _Counts
+    column: str, labels: Sequence[str], own: GroupRates, plain: GroupRates
 ) -> list[GroupLine]:
     return [
         GroupLine(
@@ -247,12 +206,3 @@ def _status(fit: Candidate) -> str:
         return fit.result.message  # it says what became of the bounds
     verdict = "All bounds hold" if fit.keeps_bounds else "Some bounds do NOT hold"
     return f"{verdict} on the counted rates. {fit.result.message}"
-
-
-def wilson(rate: float, n: float, z: float = 1.959964) -> tuple[float, float]:
-    """Return Wilson's interval of a proportion observed on `n` rows."""
-    if not n > 0 or math.isnan(rate):
-        return (math.nan, math.nan)
-    centre = (rate + z**2 / (2 * n)) / (1 + z**2 / n)
-    half = z / (1 + z**2 / n) * math.sqrt(rate * (1 - rate) / n + z**2 / (4 * n**2))
-    return max(0.0, centre - half), min(1.0, centre + half)
