@@ -37,6 +37,7 @@ hooks: $(STAMP)
 
 pages: $(STAMP)
 	$(PY) tools/api_reference.py
+	$(PY) -m equipoise.solvers docs/guarantees.md
 
 bench: $(STAMP)
 	$(PY) benchmarks/overhead.py

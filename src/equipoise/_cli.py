@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
 from equipoise import __version__, _check
 from equipoise._compare import COLUMNS, NOT_FOR_IT, compare_methods
@@ -121,7 +122,7 @@ def methods() -> None:
     table = Table(*GUARANTEE_COLUMNS)
     table.columns[0].no_wrap = True
     for row in guarantee_rows():
-        table.add_row(*row)
+        table.add_row(*map(Text, row))  # plain text: brackets are no markup
     console = Console()
     Console(width=max(console.width, 150)).print(table)
 

@@ -203,3 +203,8 @@ def test_what_cannot_be_is_refused_in_a_sentence(option, value, said):
 def test_the_methods_are_listed():
     output = plain(invoke("methods").output)
     assert all(name in output for name in SOLVERS)
+
+
+def test_brackets_in_a_guarantee_are_shown(monkeypatch):
+    monkeypatch.setattr("equipoise._cli.guarantee_rows", lambda: [("m", "a", "[f_i]_+", "b", "c")])
+    assert "[f_i]_+" in plain(invoke("methods").output)

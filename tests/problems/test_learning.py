@@ -300,6 +300,18 @@ def test_tensors(rng):
     np.testing.assert_allclose(q.hvp(w, torch.from_numpy(v)).numpy(), p.hvp(w, v), rtol=1e-11)
 
 
+def test_what_is_known_of_a_sharper_problem_is_not_that_of_a_rounded_one_or_of_a_batch(rng):
+    def make():
+        terms = fair_terms(np.random.default_rng(3), loss=Hinge())
+        return LearningProblem.of(LinearModel(features(np.random.default_rng(4))), terms, batch=7)
+
+    used = make()
+    used.smoothed(0.1).sharpened(2.0)
+    used.sample(rng).sharpened(2.0)
+    assert used.sharpened(2.0).facts == make().sharpened(2.0).facts
+    assert used.sharpened(2.0).facts.smooth is False
+
+
 def test_a_sharpened_problem_knows_nothing_of_the_old_curvature(rng):
     """Where the curvature is estimated from a sample, the sample's functions are sharpened too."""
     n = 40_000

@@ -10,7 +10,8 @@ from equipoise.datasets import make_census
 from equipoise.estimators._fit import fit_two_classes
 from equipoise.models import LinearUnits
 from equipoise.problems import LearningProblem, check_problem
-from equipoise.rows import Blocks, MemoryTable, column_scales
+from equipoise.rows import Blocks, MemoryTable, RateEntry, Subgroup, column_scales
+from equipoise.terms import Sigmoid
 
 N = 600
 
@@ -209,7 +210,30 @@ def test_mini_batches_of_blocks_are_those_of_memory(rng):
     check_problem(problem.sample(rng), x).raise_if_wrong()
 
 
+def test_tables_keep_their_classes_and_what_they_count():
+    """A table that is put into blocks, or weighted, is not changed; nor is the order of its classes."""
+    y, X = np.array([0, 1, 1, 0, 1]), np.ones((5, 2))
+    table = MemoryTable(y, X, classes=[1, 0])
+    blocks = Blocks([table, MemoryTable(y, X, classes=[1, 0])])
+    assert table.classes == blocks.classes == (1, 0)
+    np.testing.assert_array_equal(blocks.parts[0].positive, y == 0)
+    lacking = Blocks([MemoryTable(y, X), MemoryTable(np.zeros(5, int), X)])
+    assert lacking.classes == lacking.parts[1].classes == (0, 1)
+    entry = RateEntry("positive", Sigmoid(), Subgroup(over="objective"), total=1.0)
+    plain = MemoryTable(y, X)
+    assert plain.tallies([entry])[0].rows == 5
+    assert plain.class_weighted({0: 0.0, 1: 1.0}).tallies([entry])[0].rows == 3
+    assert plain.tallies([entry])[0].rows == 5
+
+
 def test_wrong_blocks():
+    y = np.array([0, 1])
+    one, other = MemoryTable(y, np.ones((2, 3)), classes=[1, 0]), MemoryTable(y, np.ones((2, 3)))
+    with pytest.raises(ValueError, match="`parts` must have the same `classes`"):
+        Blocks([one, other])
+    grouped = MemoryTable(y, np.ones((2, 3)), np.array(["a", "b"]))
+    with pytest.raises(ValueError, match="must all have sensitive columns, or none"):
+        Blocks([grouped, other])
     with pytest.raises(ValueError, match="Blocks: `parts` must hold at least one table"):
         Blocks([])
     y = np.array([0, 1])

@@ -8,6 +8,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
 from equipoise import sets
 from equipoise._array import norm
@@ -26,12 +27,37 @@ def test_every_registered_set_has_an_example():
 
 def test_the_registry_holds_every_set_of_the_package():
     public = [getattr(sets, name) for name in sets.__all__]
-    kinds = {item for item in public if inspect.isclass(item) and item is not sets.Set}
+    kinds = {item for item in public if inspect.isclass(item) and issubclass(item, sets.Set)} - {
+        sets.Set
+    }
     written = {
         kind for kind in sets.Set.__subclasses__() if kind.__module__.startswith("equipoise")
     }
     assert kinds == set(sets.SETS.values()) == written
     assert all(kind.name == name for name, kind in sets.SETS.items())
+
+
+@every_set
+def test_linear_rows_hold_every_step_that_stays_in_the_set(X, d, rng):
+    """And no other one where the set is a polyhedron: the best step of the rows is a best step of the set."""
+    for _ in range(REPEATS):
+        x, y, slope = member(X, d, rng), member(X, d, rng), rng.normal(size=d)
+        rows = X.linear_rows(x)
+        if rows is None:
+            pytest.skip("linear programs do not know this set")
+        bounds = [*zip(rows.low, rows.high), *[(None, None)] * rows.B.shape[1]]
+        A = np.hstack((rows.A.toarray(), rows.B.toarray()))
+        for cost, s in ((np.zeros(d), y - x), (slope, None)):
+            fixed = bounds if s is None else [*zip(s, s), *bounds[d:]]
+            c = np.append(cost, np.zeros(rows.B.shape[1]))
+            answer = linprog(c, A, rows.b + 1e-12 * size(X) * (s is not None), bounds=fixed)
+            if s is not None:
+                assert answer.status == 0
+                assert (rows.low - 1e-12 <= s).all()
+                assert (s <= rows.high + 1e-12).all()
+            elif answer.status == 0 and not isinstance(X, sets.L2Ball) and "L2" not in repr(X):
+                end = x + answer.x[:d]
+                assert norm(X.project(end) - end) <= 1e-7 * size(X) * max(1.0, norm(end))
 
 
 @every_set

@@ -1,6 +1,7 @@
 """What every registered method must do, with all its defaults. A new method is tested by being
 registered; what it claims is written on its class."""
 
+import importlib
 import pickle
 from dataclasses import FrozenInstanceError, fields, is_dataclass
 from pathlib import Path
@@ -38,8 +39,15 @@ def applicable(method):
 
 def test_every_method_is_registered_under_its_name_and_states_its_claim():
     files = {path.stem for path in (PACKAGE / "_methods").glob("[!_]*.py")}
+    for stem in sorted(files):
+        module = importlib.import_module(f"equipoise.solvers._methods.{stem}")
+        assert hasattr(module, "__all__"), f"{stem}.py has no `__all__`"
+        offered = [vars(vars(module)[name]) for name in module.__all__]
+        assert any(d.get("name") == stem and "claim" in d for d in offered), (
+            f"`__all__` of {stem}.py names no class with `name = {stem!r}` and a `claim`"
+        )
     assert files == set(SOLVERS), "each file in _methods needs its line in _registry.py"
-    assert list(SOLVERS) == sorted(SOLVERS)
+    assert list(SOLVERS) == sorted(SOLVERS), "the lines of _registry.py are in alphabetical order"
     for name, make in SOLVERS.items():
         assert make.name == name
         assert isinstance(make.claim, Claim)

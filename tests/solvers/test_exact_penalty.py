@@ -151,7 +151,7 @@ def test_unknown_set_is_refused():
             return lambda w: w
 
     problem = FunctionProblem(lambda x: (x[0], np.array([1.0, 0.0])), domain=Disc(), dim=2)
-    with pytest.raises(UnsuitableSolverError, match="need a domain made of Box"):
+    with pytest.raises(UnsuitableSolverError, match="need a domain with `linear_rows`"):
         solve(problem, ExactPenalty(), np.zeros(2))
 
 

@@ -27,19 +27,19 @@ def fit_two_classes(
     """
     with suitable_threads(table), estimator._budget() as budget:
         training = Training(task, table, estimator._runner(budget, aim), _previous(estimator))
-        binding, plain = training.bind_and_compare()  # 1
+        binding, unconstrained = training.bind_and_compare()  # 1
         problem = training.problem(binding)
-        fit = training.fit(problem, binding, plain)  # 2
+        fit = training.fit(problem, binding, unconstrained)  # 2
         estimator.classes_ = table.labels
         estimator._store(training.units, fit, budget, table.dtype)  # 3
-        unconstrained = measure(problem, plain.result, fit.allowed)
-        estimator.report_ = make_report(binding, fit, unconstrained)
+        compared = measure(problem, unconstrained.result, fit.allowed)
+        estimator.report_ = make_report(binding, fit, compared)
         broken = broken_bounds(binding, problem, fit, task.true_metric)
     owner, chosen = task.owner, estimator.on_infeasible
     complain(owner, chosen, broken, fit)  # 4
     if not broken:
-        compared = None if task.only_compare else plain.x
-        warn_of_constant(owner, chosen, problem, fit.x, compared, table.classes)
+        usual = None if task.only_compare else unconstrained.x
+        warn_of_constant(owner, chosen, problem, fit.x, usual, table.classes)
     estimator._warn_unfinished()
     return problem, fit
 

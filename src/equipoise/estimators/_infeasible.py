@@ -88,15 +88,15 @@ def warn_of_constant(
     on_infeasible: str,
     problem: LearningProblem,
     x: np.ndarray,
-    plain: np.ndarray | None,
+    unconstrained: np.ndarray | None,
     classes: Any,
 ) -> None:
     """Warn that bounds are kept by predicting the same of all rows, unless the user ignores it.
 
-    Not where the model without constraints, `plain`, does so too.
+    Not where the model without constraints, `unconstrained`, does so too.
     """
     rows = problem.rows
-    alike = rows.is_constant(x) and (plain is None or not rows.is_constant(plain))
+    alike = rows.is_constant(x) and (unconstrained is None or not rows.is_constant(unconstrained))
     if on_infeasible == "ignore" or not alike:
         return
     label = classes[int(rows.positives(x)[0] > 0)]

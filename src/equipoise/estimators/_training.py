@@ -1,4 +1,4 @@
-"""Training a linear classifier of two classes: bind, compare, solve, report."""
+"""Training a linear classifier of two classes: bind the rules, solve, search for counted bounds."""
 
 from __future__ import annotations
 
@@ -103,8 +103,8 @@ class Training:
         if binding is not None:
             self._rows_of(binding)  # these are needed longest; the model's own are let go of
         compared = binding is None or binding.inequalities or self.task.objective is not None
-        plain = self.fit_unconstrained(rough=bool(compared) and not budget)
-        return binding or self.bind(plain.loss), plain
+        unconstrained = self.fit_unconstrained(rough=bool(compared) and not budget)
+        return binding or self.bind(unconstrained.loss), unconstrained
 
     def bind(self, best_loss: float | None = None) -> Binding:
         """Bind the constraints to the rows."""
@@ -143,7 +143,7 @@ class Training:
         self,
         problem: LearningProblem,
         binding: Binding,
-        plain: Unconstrained,
+        unconstrained: Unconstrained,
         similar: Candidate | None = None,
     ) -> Candidate:
         """Solve under the constraints; on counted rates if the task asks for it.
@@ -153,11 +153,11 @@ class Training:
         task, runner = self.task, self.runner
         allowed = allowances(binding, problem.facts.rounding, runner.tol)
         if not binding.inequalities and task.objective is None:
-            return measure(problem, plain.result, allowed)
+            return measure(problem, unconstrained.result, allowed)
         if (wish := runner.budget.wish) is not None:
-            return ended_early([measure(problem, plain.result, allowed)], wish)
-        start, last = plain.x, None
-        known = None if task.only_compare else plain
+            return ended_early([measure(problem, unconstrained.result, allowed)], wish)
+        start, last = unconstrained.x, None
+        known = None if task.only_compare else unconstrained
         if similar is not None:
             start, last = similar.x, similar.result
         elif self.previous is not None:
@@ -166,7 +166,7 @@ class Training:
             start, last, known = np.zeros(problem.dim), None, None
             _require_finite(problem, binding, task.owner)
         if task.true_metric:
-            return fit_counted(problem, start, runner, allowed, plain=known, previous=last)
+            return fit_counted(problem, start, runner, allowed, unconstrained=known, previous=last)
         runner.budget.enter("solving")
         return measure(problem, runner.solve(problem, start, last), allowed)
 

@@ -21,7 +21,9 @@ FEWEST_DENSE_ROWS = 32  # made dense at a time, at the least
 DOUBLE_UP_TO = 32  # parameters: single precision saves nothing there
 KEPT_DENSE = 0.5  # dense rows are kept if they take at most this share of the data's memory
 MATRIX_UP_TO, DIAGONAL_FROM = 64, 600  # parameters: always a matrix, always a diagonal
-ENTRIES_PER_NUMBER = 4  # in between, sparse data get a matrix if they have so many entries for each
+ENTRIES_PER_NUMBER = (
+    4  # in between, sparse data get a matrix of d^2 numbers if they have 4 d^2 entries
+)
 KINKED_MATRIX_UP_TO = 2000  # parameters that get a matrix for functions with rounded kinks
 SPARSE_UP_TO = 0.025  # rows less dense than this stay sparse in Gram matrices
 CENTRE_TOO_FAR = 1e4  # scales from 0: beyond, centring after the product would lose all digits

@@ -85,7 +85,7 @@ class LearningProblem(Problem):
         if self.batch is not None and self.batch > rows.n_rows:
             _check.fail(owner, "batch", f"must be at most the {rows.n_rows} rows", batch)
         self.facts = facts if facts is not None else self._known_facts()
-        self._sharp: dict[float, Facts] = {}  # of sharper sigmoids; shifts change nothing in them
+        self._sharp: dict[float, Facts] = {}  # of these rows with sharper sigmoids
 
     @classmethod
     def of(cls, model: Model, terms: Terms, **options: Any) -> LearningProblem:
@@ -156,8 +156,8 @@ class LearningProblem(Problem):
 
     def sharpened(self, sharpness: float) -> LearningProblem:
         """Return the problem with sharper sigmoids."""
-        changed = copy(self)
-        changed.rows = self.rows.sharpened(_check.positive("sharpened", "sharpness", sharpness))
+        sharpness = _check.positive("sharpened", "sharpness", sharpness)
+        changed = self._over(self.rows.sharpened(sharpness))
         if sharpness not in self._sharp:
             self._sharp[sharpness] = changed._known_facts()
         changed.facts = self._sharp[sharpness]
@@ -180,8 +180,7 @@ class LearningProblem(Problem):
         """Return the problem with every kink of its functions rounded; itself if there is none."""
         if self.rows.smooth:
             return self
-        changed = copy(self)
-        changed.rows = self.rows.smoothed(width)
+        changed = self._over(self.rows.smoothed(width))
         changed.facts = replace(self.facts, smooth=True, smoothness=None)
         return changed if changed.rows.smooth else None
 
@@ -195,10 +194,15 @@ class LearningProblem(Problem):
         """Return a mini-batch of `batch` rows, or the problem itself if it has none."""
         if self.batch is None:
             return self
-        drawn = copy(self)
-        drawn.rows = self.rows.sample(rng, self.batch)
+        drawn = self._over(self.rows.sample(rng, self.batch))
         drawn.batch = None
         return drawn
+
+    def _over(self, rows: RowSums) -> LearningProblem:
+        """Return the problem with other sums over rows."""
+        changed = copy(self)
+        changed.rows, changed._sharp = rows, {}
+        return changed
 
     def _weights(self, x: Array) -> Array:
         return x * like(self.rows.penalised, x)

@@ -33,14 +33,14 @@ class ProximalProblem(Problem):
         self.base, self.center, self.rho_hat = base, center, rho_hat
         self.dim, self.n_constraints = base.dim, base.n_constraints
         self.domain, self.names = base.domain, base.names
-        self._shifted = np.ones(base.n_constraints + 1)
+        self._regularised = np.ones(base.n_constraints + 1)
         if not constraints:
-            self._shifted[1:] = 0.0
+            self._regularised[1:] = 0.0
 
     @cached_property
     def facts(self) -> Facts:  # type: ignore[override]
         """What is known of the regularised functions."""
-        known, both = self.base.facts, bool(self._shifted.all())
+        known, both = self.base.facts, bool(self._regularised.all())
         rho, L, M = known.weak_convexity, known.smoothness, known.lipschitz
         convex = True if rho is not None and rho <= self.rho_hat and both else known.convex
         return replace(
@@ -56,19 +56,19 @@ class ProximalProblem(Problem):
         """Evaluate every regularised function at `x`."""
         point = self.base.at(x)
         shift = x - self.center
-        values = point.values + self._shifted * (0.5 * self.rho_hat * dot(shift, shift))
+        values = point.values + self._regularised * (0.5 * self.rho_hat * dot(shift, shift))
         base_vjp, base_hvp, base_jacobian = point.vjp, point.hvp, point.jacobian
 
         def vjp(weights: np.ndarray) -> Array:
-            return base_vjp(weights) + (self.rho_hat * float(weights @ self._shifted)) * shift
+            return base_vjp(weights) + (self.rho_hat * float(weights @ self._regularised)) * shift
 
         def hvp(weights: np.ndarray, v: Array) -> Array:
             assert base_hvp is not None
-            return base_hvp(weights, v) + (self.rho_hat * float(weights @ self._shifted)) * v
+            return base_hvp(weights, v) + (self.rho_hat * float(weights @ self._regularised)) * v
 
         def jacobian(indices: np.ndarray) -> Array:
             assert base_jacobian is not None
-            shares = like(self.rho_hat * self._shifted[indices], shift)
+            shares = like(self.rho_hat * self._regularised[indices], shift)
             return base_jacobian(indices) + shares[:, None] * shift
 
         return Point(
@@ -85,5 +85,5 @@ class ProximalProblem(Problem):
         if batch is self.base:
             return self
         return ProximalProblem(
-            batch, self.center, self.rho_hat, constraints=bool(self._shifted[1:].all())
+            batch, self.center, self.rho_hat, constraints=bool(self._regularised[1:].all())
         )

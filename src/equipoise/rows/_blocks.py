@@ -44,11 +44,13 @@ class Blocks(Table):
         self.n_columns, self.is_sparse = first.n_columns, first.is_sparse
         self.dtype = np.result_type(*(part.dtype for part in self.parts))
         self.weighted = any(part.weighted for part in self.parts)
-        self.labels = np.unique(np.concatenate([part.labels for part in self.parts]))
-        for part in self.parts:
-            part.labels = self.labels
+        self.labels = _common_labels(self.parts)
+        self.parts = tuple(part.with_labels(self.labels) for part in self.parts)
         grouped = [part.groups for part in self.parts if part.groups is not None]
-        self.groups = BlockGroups(grouped) if len(grouped) == len(self.parts) else None
+        if grouped and len(grouped) < len(self.parts):
+            rule = "must all have sensitive columns, or none of them"
+            _check.fail("Blocks", "parts", rule, f"{len(grouped)} of {len(self.parts)} that do")
+        self.groups = BlockGroups(grouped) if grouped else None
 
     @property
     def y(self) -> np.ndarray:
@@ -137,3 +139,13 @@ class Blocks(Table):
 
     def _joined(self, over: str) -> np.ndarray:
         return np.concatenate([part.weights(over) for part in self.parts])
+
+
+def _common_labels(parts: Sequence[MemoryTable]) -> np.ndarray:
+    """Return the classes of all parts in one order: the given one where it is the same in all."""
+    if len({part.classes for part in parts}) == 1:
+        return parts[0].labels
+    for part in parts:
+        if list(part.classes) != np.unique(part.labels).tolist():
+            _check.fail("Blocks", "parts", "must have the same `classes`", part.classes)
+    return np.unique(np.concatenate([part.labels for part in parts]))

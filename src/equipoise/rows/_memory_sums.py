@@ -202,10 +202,10 @@ def _bends(sums: ScoreSumPoint, u: np.ndarray) -> np.ndarray:
 
 
 def _heaviest(bends: np.ndarray, dim: int) -> np.ndarray:
-    """Return the rows of the largest second derivatives, on a rounded kink or near it.
+    """Return the rows with the largest second derivatives: those on a rounded kink, or near one.
 
-    So many that those beyond the kinks of a solution, at most `dim`, are among them: these bend the
-    functions in the directions that are left.
+    A solution lies on at most `dim` kinks. Twice as many rows are taken, because those next to the kinks
+    bend the functions in the directions along which all kinks are kept.
     """
     number = min(max(2 * dim, FEWEST_HEAVY), MOST_HEAVY, bends.size)
     return np.sort(np.argpartition(-bends, number - 1)[:number])

@@ -67,7 +67,7 @@ class MemoryTable(Table):
             self._objective = _weights(owner, "objective_weight", objective_weight, n)
         known = groups is None or isinstance(groups, Groups)
         self.groups = groups if known else MemoryGroups(groups, n, owner)
-        self._members: dict[Subgroup, np.ndarray] = {}  # between tallies and rates
+        self._members: dict[Subgroup, np.ndarray] = {}  # found by `tallies`, used again by `rates`
 
     @property
     def y(self) -> np.ndarray:
@@ -105,6 +105,13 @@ class MemoryTable(Table):
             factor[self._y == label] = value
         changed = copy(self)
         changed._objective = factor if self.weight is None else factor * self.weight
+        changed._members = {}
+        return changed
+
+    def with_labels(self, labels: np.ndarray) -> MemoryTable:
+        """Return the table with these classes, of which some may have no row here."""
+        changed = copy(self)
+        changed.labels, changed._members = labels, {}
         return changed
 
     def tallies(self, entries: Sequence[RateEntry]) -> list[Tally]:
@@ -179,7 +186,7 @@ class MemoryTable(Table):
     def score_sums(self, specs: Sequence[SumSpec]) -> ScoreSum:
         """Return sums over the rows as functions of the scores."""
         made = [spec.on(self) for spec in specs]
-        self._members = {}
+        self._members = {}  # as large as the rows: let go of them
         return made[0] if len(made) == 1 else JoinedSums(made)
 
     def row_sums(self, units: LinearUnits, specs: Sequence[SumSpec]) -> MemorySums:

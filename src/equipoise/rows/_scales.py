@@ -8,11 +8,14 @@ from equipoise import _check
 from equipoise.rows._table import Table
 
 LOST_SQUARE = 1e-280  # squares below this have lost their digits
-CONSTANT = 1e-12  # variance of a constant column relative to its mean square: rounding errors
-FAR_FROM_0 = 1e-6  # the same where the difference of squares is mostly rounding, and is made anew
-MOSTLY_0 = (
-    0.5 - 1e-9
-)  # the share of entries that are not 0, below which a column is one of indicators
+# A column counts as constant where its variance is at most this share of its mean square: that much is
+# rounding error.
+CONSTANT = 1e-12
+# Where the variance is at most this share, the difference of two means of squares has lost half of its
+# digits, and the variance is computed again from centred values.
+FAR_FROM_0 = 1e-6
+# A column with a smaller share of entries that are not 0 is taken for one of indicators, and not centred.
+MOSTLY_0 = 0.5 - 1e-9
 
 
 def column_scales(owner: str, table: Table) -> tuple[np.ndarray, np.ndarray]:

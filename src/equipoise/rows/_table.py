@@ -36,7 +36,7 @@ class Table(ABC):
     ----------
     n_rows, n_columns : int
     labels : ndarray of shape (K,)
-        The classes, sorted: the negative and the positive one, or more.
+        The classes: the negative and the positive one, or more; sorted unless they were given.
     groups : Groups or None
         The sensitive columns.
     weighted : bool

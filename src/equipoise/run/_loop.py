@@ -51,11 +51,11 @@ class Run:
             self.counter, self.trace = stored["counter"], stored["trace"]
             self.t, self.due, self.watch = stored["t"], stored["due"], Stopwatch(stored["seconds"])
             self.best = stored["best"]
-        self.counted = WatchedProblem(problem, self.counter)
-        self.counted.resume(stored["latest"] if stored else None)
+        self.watched = WatchedProblem(problem, self.counter)
+        self.watched.resume(stored["latest"] if stored else None)
         self.latest: Certificate | None = None
         try:
-            self.state = solver.init(self.counted, x0) if stored is None else stored["state"]
+            self.state = solver.init(self.watched, x0) if stored is None else stored["state"]
         except NonFiniteError as error:
             raise ValueError(f"solve: `x0` must be a point where all is finite. {error}") from None
         self.previous = solver.output(self.state)
@@ -73,7 +73,7 @@ class Run:
                 status = self._reason(max_steps, max_seconds)
                 if status is not None:
                     break
-                new = self.solver.step(self.counted, self.state, self.t, self.rng)
+                new = self.solver.step(self.watched, self.state, self.t, self.rng)
                 self.previous, self.state = self.solver.output(self.state), new
                 self.t += 1
                 if timer is not None:
@@ -97,7 +97,7 @@ class Run:
         self.watch.read()
         result = self._finish(status)
         self._save()
-        self.counted.forget()
+        self.watched.forget()
         self.budget.ended(self.t, self.counter)
         return result
 
@@ -135,7 +135,7 @@ class Run:
         x, multipliers = output
         if not all_finite(x):
             raise NonFiniteError("The method's output is not finite.")
-        point = self.counted.free(x)  # examinations are not the solver's count
+        point = self.watched.free(x)  # examinations are not the solver's count
         if quick and multipliers is not None:
             return examine(self.problem, point, multipliers)
         return examine_both(self.problem, point, multipliers, self.tol)
@@ -215,7 +215,7 @@ class Run:
         self.marked = {
             "rng": self.rng.bit_generator.state,
             "counter": replace(self.counter),
-            "latest": self.counted.latest,
+            "latest": self.watched.latest,
         }
 
     def _save(self) -> None:

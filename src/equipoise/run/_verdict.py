@@ -22,7 +22,9 @@ from equipoise.run._watched import Counter, WatchedProblem
 
 CLAIMS = (Status.CONVERGED, Status.INFEASIBLE)
 BUDGET = (Status.MAX_STEPS, Status.MAX_SECONDS, Status.STALLED)
-SHARE = 8  # evaluations of the solver per round of cutting planes: a quarter of its cost at most
+# A proof may take one round of cutting planes (two evaluations) for this many evaluations of the solver,
+# so that it costs at most a quarter of what the run has cost. Chosen.
+EVALUATIONS_PER_ROUND = 8
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,8 @@ def _near(
         found = near_kinks(problem, x, tol)
         if found is not None:
             return found
-        return near_within(WatchedProblem(problem, Counter()), x, tol, evaluations // SHARE)
+        return near_within(
+            WatchedProblem(problem, Counter()), x, tol, evaluations // EVALUATIONS_PER_ROUND
+        )
     except (NonFiniteError, np.linalg.LinAlgError, KeyboardInterrupt):
         return None  # no proof; the run's result is not lost

@@ -6,6 +6,7 @@ A new set is one file and one line in the registry `SETS`.
 from equipoise.sets._box import Box
 from equipoise.sets._l1_ball import L1Ball
 from equipoise.sets._l2_ball import L2Ball
+from equipoise.sets._linear_rows import LinearRows
 from equipoise.sets._polytope import Polytope
 from equipoise.sets._product import Product
 from equipoise.sets._set import Set
@@ -28,6 +29,7 @@ SETS: dict[str, type[Set]] = {
 
 __all__ = [
     "Set",
+    "LinearRows",
     "WholeSpace",
     "Box",
     "L2Ball",

@@ -11,6 +11,7 @@ import numpy as np
 
 from equipoise import _check
 from equipoise._array import Array, namespace, norm
+from equipoise.sets._linear_rows import LinearRows
 from equipoise.sets._set import ACTIVE, Set
 from equipoise.sets._stored import recalled, stored
 
@@ -105,6 +106,11 @@ class Box(Set):
             self.lower + np.minimum(_tolerance(self.lower), most),
             self.upper - np.minimum(_tolerance(self.upper), most),
         )
+
+    def linear_rows(self, x: np.ndarray) -> LinearRows:
+        """Return the steps from `x` that stay in the set."""
+        low, high = np.minimum(self.lower - x, 0.0), np.maximum(self.upper - x, 0.0)
+        return LinearRows.of(x.size, low, high)
 
 
 def _tolerance(bound: np.ndarray) -> np.ndarray:

@@ -6,9 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, final
 
+import numpy as np
+from scipy.sparse import block_array, csr_array, eye_array
+
 from equipoise import _check
 from equipoise._array import Array, namespace
 from equipoise.sets._level import fill_level, project_simplex
+from equipoise.sets._linear_rows import LinearRows
 from equipoise.sets._set import Set
 from equipoise.sets._tolerance import reached, rounding, supported
 
@@ -84,3 +88,11 @@ class L1Ball(Set):
             return xp.where(kept, w - sign * mean, xp.zeros_like(w))
 
         return on_face
+
+    def linear_rows(self, x: np.ndarray) -> LinearRows:
+        """Return the rows of ``|x_j + s_j| <= |x_j| + v_j`` and ``sum_j v_j <= r - |x|_1``."""
+        one, size = eye_array(x.size, format="csr"), np.abs(x)
+        A = block_array([[one], [-one], [csr_array((1, x.size))]], format="csr")
+        B = block_array([[-one], [-one], [csr_array(np.ones((1, x.size)))]], format="csr")
+        b = np.concatenate((size - x, size + x, [self.radius - size.sum()]))
+        return LinearRows.of(x.size, A=A, B=B, b=b)

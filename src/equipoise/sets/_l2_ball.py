@@ -11,6 +11,7 @@ import numpy as np
 
 from equipoise import _check
 from equipoise._array import Array, dot, namespace, norm
+from equipoise.sets._linear_rows import LinearRows
 from equipoise.sets._set import Set
 from equipoise.sets._stored import recalled, stored
 from equipoise.sets._tolerance import reached, rounding
@@ -101,3 +102,12 @@ class L2Ball(Set):
         """The size of the numbers whose rounding moves a point across the boundary."""
         size = 0.0 if self.center is None else float(np.max(np.abs(self.center)))
         return max(self.radius, size)
+
+    def linear_rows(self, x: np.ndarray) -> LinearRows:
+        """Return the half-space that ``|x + s - c|^2 <= r^2`` is to first order.
+
+        The square is differentiable at the centre too, unlike the norm.
+        """
+        offset = x if self.center is None else x - self.center
+        room = np.array([self.radius**2 - offset @ offset])
+        return LinearRows.of(x.size, A=2.0 * offset[None, :], b=room)

@@ -15,6 +15,7 @@ from scipy.sparse import issparse
 
 from equipoise import _check
 from equipoise._array import Array, like, norm, to_numpy
+from equipoise.sets._linear_rows import LinearRows
 from equipoise.sets._set import Set
 from equipoise.sets._stored import stored
 from equipoise.sets._tolerance import reached, rounding
@@ -174,6 +175,10 @@ class Polytope(Set):
         """The usual size of a bound (1 for a cone): the unit of the linear programs."""
         sizes = np.abs(self._bounds[self._bounds != 0.0])
         return float(np.median(sizes)) if sizes.size else 1.0
+
+    def linear_rows(self, x: np.ndarray) -> LinearRows:
+        """Return the steps from `x` that stay in the set."""
+        return LinearRows.of(x.size, A=self.A, b=self.b - self.A @ x)
 
 
 def _matrix(value: Any) -> np.ndarray:

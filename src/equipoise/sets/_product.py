@@ -7,8 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, final
 
+import numpy as np
+
 from equipoise import _check
 from equipoise._array import Array, namespace
+from equipoise.sets._linear_rows import LinearRows
 from equipoise.sets._set import Set
 
 
@@ -80,6 +83,13 @@ class Product(Set):
         for block, size in self.blocks:
             yield block, slice(start, start + size)
             start += size
+
+    def linear_rows(self, x: np.ndarray) -> LinearRows | None:
+        """Return the steps from `x` that stay in the set."""
+        ends = np.cumsum([size for _, size in self.blocks])[:-1]
+        parts = [block.linear_rows(y) for (block, _), y in zip(self.blocks, np.split(x, ends))]
+        known = [part for part in parts if part is not None]
+        return LinearRows.joined(known) if len(known) == len(parts) else None
 
 
 def _block(i: int, block: object) -> tuple[Set, int]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from equipoise import _check
 from equipoise._array import Array, namespace, norm
+from equipoise.sets._linear_rows import LinearRows
 
 ACTIVE = 1e-10
 """A bound counts as reached within ``ACTIVE * max(1, scale)``."""
@@ -18,7 +19,8 @@ ACTIVE = 1e-10
 class Set(ABC):
     """A closed convex set `X` of vectors.
 
-    A concrete set implements `diameter`, `project` and `tangent_map`; the rest is final.
+    A concrete set implements `diameter`, `project` and `tangent_map`, and may tell its `bending` and its
+    `linear_rows`; the rest is final.
     The normal cone of every set here is polyhedral at each of its points, so the
     projection on the tangent cone is linear on pieces, and `tangent_map` gives the piece.
     """
@@ -49,6 +51,14 @@ class Set(ABC):
         ``bending * |w|^2 / 2`` more than the function says. 0 on flat faces.
         """
         return 0.0
+
+    def linear_rows(self, x: np.ndarray) -> LinearRows | None:
+        """Return the steps from the point `x` of the set that stay in it, as rows of a linear program.
+
+        They are exact for polyhedra. Another set may return more steps, from which its user projects;
+        None where it has no such rows.
+        """
+        return None
 
     @final
     def tangent(self, x: Array, v: Array) -> Array:

@@ -7,9 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, final
 
+import numpy as np
+
 from equipoise import _check
 from equipoise._array import Array, namespace
 from equipoise.sets._level import fill_level, project_simplex
+from equipoise.sets._linear_rows import LinearRows
 from equipoise.sets._set import Set
 from equipoise.sets._tolerance import rounding, supported
 
@@ -73,3 +76,9 @@ class Simplex(Set):
             return xp.where(kept, w - mean, w)
 
         return on_face
+
+    def linear_rows(self, x: np.ndarray) -> LinearRows:
+        """Return the steps from `x` that stay in the set."""
+        one = np.ones(x.size)  # the sum neither grows nor falls
+        opposite = np.stack((one, -one))
+        return LinearRows.of(x.size, low=-np.maximum(x, 0.0), A=opposite, b=np.zeros(2))

@@ -7,7 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, final
 
+import numpy as np
+
 from equipoise._array import Array
+from equipoise.sets._linear_rows import LinearRows
 from equipoise.sets._set import Set
 
 
@@ -38,3 +41,7 @@ class WholeSpace(Set):
     def tangent_map(self, x: Array, v: Array) -> Callable[[Array], Array]:
         """Return the identity."""
         return lambda w: w
+
+    def linear_rows(self, x: np.ndarray) -> LinearRows:
+        """Return the steps from `x` that stay in the set."""
+        return LinearRows.of(x.size)

@@ -89,7 +89,8 @@ _FIELDS = fields(SumBounds)
 class ScoreSum(ABC):
     """R numbers, each a sum over the rows of a function of the row's own score.
 
-    Where data lie in several places, each place has its part of the sum, and the parts are added up.
+    Where the rows lie in several blocks or on several machines, each has a `ScoreSum` of its own rows, and
+    their numbers are added up.
 
     Attributes
     ----------

@@ -35,11 +35,11 @@ def fit_counted(
     runner: Runner,
     allowed: np.ndarray,
     *,
-    plain: Unconstrained | None = None,
+    unconstrained: Unconstrained | None = None,
     previous: Result | None = None,
 ) -> Candidate:
     """Fit so that the bounds hold on counted rates, at little loss; see `Search` for the arguments."""
-    search = Search(problem, start, runner, allowed, plain, previous)
+    search = Search(problem, start, runner, allowed, unconstrained, previous)
     return run_stages(search, STAGES)
 
 

@@ -49,8 +49,8 @@ class TurnPredictions(Stage):
         if not is_wide(problem):
             return None
         given = search.tried[:1]
-        if search.plain is not None:
-            given.insert(0, measure(problem, search.plain.result, search.allowed))
+        if search.unconstrained is not None:
+            given.insert(0, measure(problem, search.unconstrained.result, search.allowed))
         for fit in given:
             turned = turned_over(problem, [fit], search.runner)
             if turned and turned[0].certified:

@@ -56,7 +56,7 @@ class Repair(Stage):
             kept += [fit for fit in moved if fit is not None]
             again = turned_over(problem, kept, runner)
             solved, kept = solved + again, kept + [fit for fit in again if fit.keeps_bounds]
-        if search.plain is not None:  # 4
+        if search.unconstrained is not None:  # 4
             same = _all_alike(problem, closest[0], runner)
             solved, kept = solved + same, kept + [fit for fit in same if fit.keeps_bounds]
         else:

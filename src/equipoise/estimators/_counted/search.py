@@ -60,7 +60,7 @@ class Search:
     runner : Runner
     allowed : ndarray of shape (m,)
         See `Candidate`.
-    plain : Unconstrained or None
+    unconstrained : Unconstrained or None
         Without it, sigmoids are plain at first and not shifted.
     previous : Result or None
         Of nearly the same problem, at `start`: then nothing is solved roughly.
@@ -72,14 +72,16 @@ class Search:
     start: np.ndarray
     runner: Runner
     allowed: np.ndarray
-    plain: Unconstrained | None = None
+    unconstrained: Unconstrained | None = None
     previous: Result | None = None
     tried: list[Candidate] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.spare = np.clip(SPARE_ROWS * largest_steps(self.problem), *SPARE_RANGE)
-        plain = self.plain
-        self.plain_is_constant = plain is not None and self.problem.rows.is_constant(plain.x)
+        unconstrained = self.unconstrained
+        self.unconstrained_is_constant = (
+            unconstrained is not None and self.problem.rows.is_constant(unconstrained.x)
+        )
 
     @property
     def rough(self) -> bool:
@@ -111,7 +113,7 @@ class Search:
 
     def is_useful(self, fit: Candidate) -> bool:
         """Whether bounds hold not just because all predictions have become the same."""
-        return self.plain_is_constant or not self.problem.rows.is_constant(fit.x)
+        return self.unconstrained_is_constant or not self.problem.rows.is_constant(fit.x)
 
 
 class Stage(ABC):

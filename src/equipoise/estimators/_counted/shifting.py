@@ -29,7 +29,9 @@ OVERSHOOT = 1.5  # violations added in the last round: rather too tight than bro
 # How much of the objective may be left to gain from bounds that are not used up: where one bound is
 # used up, and anyway.
 LITTLE_GAIN, NEGLIGIBLE_GAIN = 0.01, 0.003
-STAY_WITHIN = 0.75, 1.25  # times what counts as used up: a previous model stays where it is
+# What a previous model has left of a bound is kept as it is between these multiples of `Search.spare`, so
+# that the model does not move because of them. Chosen.
+STAY_WITHIN = 0.75, 1.25
 
 
 @dataclass(frozen=True)
@@ -49,8 +51,8 @@ class FirstShift(Stage):
             spare = np.clip(-counted, *np.outer(STAY_WITHIN, search.spare))
             shift = counted_minus_smooth(first, search.start, counted) + spare
             first = first.shifted(shift)
-        elif search.plain is not None:
-            first = first.shifted(0.5 * counted_minus_smooth(first, search.plain.x))
+        elif search.unconstrained is not None:
+            first = first.shifted(0.5 * counted_minus_smooth(first, search.unconstrained.x))
         fit = search.solve(first, search.start, search.previous, search.rough)
         return finished(search, fit) if is_settled(search, fit) else None
 
@@ -72,7 +74,7 @@ class ShiftAgain(Stage):
         """Return the first model that settles; else the best one, if little would be gained by more."""
         sharp = sharpened(search.problem, self.factor * sharpness_for(search))
         last = search.best.result
-        secant = Secant(self._missing(search, sharp, search.best))
+        secant = Secant(self._shift_still_missing(search, sharp, search.best))
         for attempt in range(ROUNDS):
             shift = secant.shift
             if attempt == ROUNDS - 1 and not any(fit.keeps_bounds for fit in search.tried):
@@ -83,7 +85,7 @@ class ShiftAgain(Stage):
             last = search.tried[-1].result
             if not last.success:
                 break
-            missing = self._missing(search, sharp, search.tried[-1])
+            missing = self._shift_still_missing(search, sharp, search.tried[-1])
             if search.problem.rows.is_constant(last.x):  # counted rates say nothing of the shift
                 secant = Secant(missing)
             else:
@@ -91,7 +93,9 @@ class ShiftAgain(Stage):
         best = search.best
         return finished(search, best) if best.unused <= LITTLE_GAIN else None
 
-    def _missing(self, search: Search, sharp: LearningProblem, fit: Candidate) -> np.ndarray:
+    def _shift_still_missing(
+        self, search: Search, sharp: LearningProblem, fit: Candidate
+    ) -> np.ndarray:
         return shift_at(search, sharp, fit)
 
 
@@ -133,9 +137,10 @@ def is_settled(search: Search, fit: Candidate) -> bool:
 
 
 def shift_at(search: Search, sharp: LearningProblem, fit: Candidate) -> np.ndarray:
-    """Return counted minus smooth constraint values, and a little: between used up and broken.
+    """Return counted minus smooth constraint values, plus half of what may be left of a bound.
 
-    Of a model that predicts the same of all rows, where it has another threshold.
+    With this shift a model that just uses up its bounds neither breaks them nor leaves room. A model that
+    predicts the same of all rows tells nothing, and its threshold is moved to where predictions change.
     """
     x, counted = fit.x, fit.counted
     if fit.keeps_bounds and sharp.rows.is_constant(x):
@@ -146,9 +151,11 @@ def shift_at(search: Search, sharp: LearningProblem, fit: Candidate) -> np.ndarr
 
 def sharpness_for(search: Search) -> float:
     """Return how sharp sigmoids must be for most scores to lie where they are nearly steps."""
-    if search.plain is None:
+    if search.unconstrained is None:
         return 1.0
-    return float(np.clip(SPREAD_IN_WIDTHS / max(search.plain.spread, 1e-300), 1.0, SHARPEST_START))
+    return float(
+        np.clip(SPREAD_IN_WIDTHS / max(search.unconstrained.spread, 1e-300), 1.0, SHARPEST_START)
+    )
 
 
 def sharpened(problem: LearningProblem, sharpness: float) -> LearningProblem:

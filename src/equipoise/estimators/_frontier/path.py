@@ -48,7 +48,7 @@ def fit_path(
     if len(points) == len(bounds):
         return points
     training = Training(estimator._task(), table, estimator._runner(Budget()))
-    plain = training.fit_unconstrained()
+    unconstrained = training.fit_unconstrained()
     _pass_on_interrupt(training.runner.budget)
     binding: Binding | None = None
     problem: LearningProblem | None = None
@@ -59,13 +59,13 @@ def fit_path(
         if moved is not None and problem is not None:
             binding, problem = moved, problem.recombined(moved.combination)
         else:
-            binding = training.bind(plain.loss)
+            binding = training.bind(unconstrained.loss)
             problem = training.problem(binding)
         if i < len(points):  # of an earlier part of this run
             continue
         budget = Budget(estimator.max_seconds, estimator.callback)  # every bound has its own
         training.runner = replace(training.runner, budget=budget)
-        fit = training.fit(problem, binding, plain, ahead(fits, bound))
+        fit = training.fit(problem, binding, unconstrained, ahead(fits, bound))
         _pass_on_interrupt(budget)
         fits = [*fits[-1:], (bound, replace(fit, problem=None))]  # type: ignore[arg-type]
         held_out: dict[str, Any] = {}

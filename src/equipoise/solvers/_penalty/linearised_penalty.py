@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import block_array, csr_array, eye_array
 
-from equipoise.solvers._penalty.linear_rows import LinearRows
+from equipoise.sets import LinearRows
 
 # The tightest tolerances that the linear-program solver HiGHS accepts.
 TIGHT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}

@@ -1,0 +1,47 @@
+"""A set around one of its points, as rows of a linear program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import block_diag, csr_array
+
+
+@dataclass(frozen=True, eq=False)
+class LinearRows:
+    """The steps ``{s : low <= s <= high, A s + B v <= b for some v}``; 0 is one of them."""
+
+    low: np.ndarray  # (d,)
+    high: np.ndarray  # (d,)
+    A: csr_array  # (k, d)
+    B: csr_array  # (k, e)
+    b: np.ndarray  # (k,)
+
+    @staticmethod
+    def of(
+        dim: int,
+        low: np.ndarray | float = -np.inf,
+        high: np.ndarray | float = np.inf,
+        A: Any = None,
+        B: Any = None,
+        b: np.ndarray | None = None,
+    ) -> LinearRows:
+        """Return rows from what there is of them; all else is free."""
+        b = np.empty(0) if b is None else np.maximum(b, 0.0)  # 0 is a step, but for rounding
+        A = csr_array((0, dim) if A is None else A)
+        B = csr_array((b.size, 0)) if B is None else B
+        return LinearRows(np.broadcast_to(low, (dim,)), np.broadcast_to(high, (dim,)), A, B, b)
+
+    @staticmethod
+    def joined(parts: Sequence[LinearRows]) -> LinearRows:
+        """Return the rows of a product of sets."""
+        return LinearRows(
+            low=np.concatenate([part.low for part in parts]),
+            high=np.concatenate([part.high for part in parts]),
+            A=block_diag([part.A for part in parts], format="csr"),
+            B=block_diag([part.B for part in parts], format="csr"),
+            b=np.concatenate([part.b for part in parts]),
+        )
