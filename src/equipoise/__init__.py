@@ -10,6 +10,9 @@ from equipoise._problem import Facts, Point, Problem
 from equipoise._status import Status
 from equipoise.certificate import Certificate, certify, near_stationarity
 from equipoise.constraints import (
+    Subset,
+    auc,
+    auc_parity,
     bounded_group_loss,
     churn,
     coverage,
@@ -26,6 +29,7 @@ from equipoise.constraints import (
     group_loss,
     loss_budget,
     minority_coverage,
+    pair_loss,
     parity_pair,
     precision,
     rate,
@@ -69,6 +73,7 @@ __all__ = [
     "equalized_odds",
     "false_positive_parity",
     "false_negative_parity",
+    "auc_parity",
     "coverage",
     "recall",
     "precision",
@@ -84,6 +89,9 @@ __all__ = [
     "loss_budget",
     "unfairness",
     "rate",
+    "auc",
+    "pair_loss",
+    "Subset",
     "custom",
     "solve",
     "certify",

@@ -31,6 +31,7 @@ EXAMPLES = {
     "equalized_odds": lambda f: f(0.05),
     "false_positive_parity": lambda f: f(0.1, "overall"),
     "false_negative_parity": lambda f: f(0.1, groups=("F", "M")),
+    "auc_parity": lambda f: f("inter", 0.05),
     "bounded_group_loss": lambda f: f(0.6),
     "group_loss": lambda f: f(0.1, loss="hinge"),
     "coverage": lambda f: f(at_least=0.3),

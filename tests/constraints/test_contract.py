@@ -9,6 +9,7 @@ import pytest
 from equipoise.constraints import CONSTRAINTS, Constraint, bind
 from equipoise.models import LinearModel
 from equipoise.problems import LearningProblem, check_problem
+from equipoise.rows import PairSpec
 from equipoise.terms import Scores
 
 from .examples import EXAMPLES, N, data, example, reference
@@ -112,6 +113,8 @@ def test_all_at_once_keep_their_order():
     apart = [bind(c, y, groups, best_loss=0.5).terms.at(scores).values[1:] for c in listed]
     np.testing.assert_allclose(values[1:-1], np.concatenate(apart), rtol=1e-12, atol=1e-14)
     assert values[-1] == pytest.approx(scores.mean())
-    assert len(together.rates) == together.combination.n_sums - 1
+    pairs = sum(len(spec.entries) for spec in together.specs if isinstance(spec, PairSpec))
+    assert pairs == 6  # each of two AUCs for every two of three groups
+    assert len(together.rates) + pairs + 1 == together.combination.n_sums
     assert len(together.rates) < len(together.inequalities)
     assert reference().shape == (N,)

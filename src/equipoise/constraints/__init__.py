@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from equipoise.constraints._auc import AUC_PARITIES, AUCParity, auc, auc_parity, pair_loss
 from equipoise.constraints._bind import bind, bind_table
 from equipoise.constraints._binding import Binding
 from equipoise.constraints._bounds import (
@@ -27,6 +28,7 @@ from equipoise.constraints._custom import Custom, custom
 from equipoise.constraints._expression import Expression, Quotient, rate
 from equipoise.constraints._from_papers import loss_budget, minority_coverage, parity_pair
 from equipoise.constraints._objective import Unfairness, unfairness
+from equipoise.constraints._pair_rate import Subset
 from equipoise.constraints._parity import (
     Parity,
     demographic_parity,
@@ -46,6 +48,7 @@ CONSTRAINTS: dict[str, Callable[..., Constraint]] = {
         equalized_odds,
         false_positive_parity,
         false_negative_parity,
+        auc_parity,
         bounded_group_loss,
         group_loss,
         coverage,
@@ -66,7 +69,10 @@ CONSTRAINTS: dict[str, Callable[..., Constraint]] = {
 
 __all__ = [
     "rate",
+    "auc",
+    "pair_loss",
     "Each",
+    "Subset",
     *CONSTRAINTS,
     "unfairness",
     "bind",
@@ -77,6 +83,8 @@ __all__ = [
     "Constraint",
     "Comparison",
     "Parity",
+    "AUCParity",
+    "AUC_PARITIES",
     "Custom",
     "Expression",
     "Quotient",

@@ -135,7 +135,7 @@ def bind_table(
     ratios = any(row.denominator is not None for row in rated)
     return Binding(
         tuple(inequalities),
-        (rates.spec(), *functions),
+        (*rates.specs(), *functions),
         combination,
         rates.infos,
         table,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, final
 
 from equipoise import _check
 from equipoise.constraints._constraint import Constraint, Inequality
+from equipoise.constraints._pair_rate import PairRate
 from equipoise.constraints._rate import Each, Rate
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class Comparison(Constraint):
         return replace(self, name=name)
 
     @property
-    def _parts(self) -> tuple[tuple[float, Rate], ...]:
+    def _parts(self) -> tuple[tuple[float, Rate | PairRate], ...]:
         below = () if self.denominator is None else self.denominator.parts
         return self.expression.parts + below
 

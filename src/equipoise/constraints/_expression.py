@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from equipoise import _check
 from equipoise.constraints._comparison import Comparison
-from equipoise.constraints._rate import Each, Rate, cell_of
+from equipoise.constraints._pair_rate import PairRate
+from equipoise.constraints._rate import Rate, cell_of
 from equipoise.rows import ReferencePredictions
 from equipoise.terms import loss_of
 
@@ -82,7 +83,7 @@ def rate(
 class Expression:
     """A linear combination of rates and a constant; see `rate`."""
 
-    parts: tuple[tuple[float, Rate], ...]
+    parts: tuple[tuple[float, Rate | PairRate], ...]
     constant: float = 0.0
 
     __array_ufunc__ = None  # let NumPy numbers leave the arithmetic to this class
@@ -128,11 +129,7 @@ class Expression:
 
     def with_group(self, group: Any) -> Expression:
         """Return the expression with one group in the place of "each group"."""
-        parts = (
-            (c, replace(part, group=group) if isinstance(part.group, Each) else part)
-            for c, part in self.parts
-        )
-        return Expression(tuple(parts), self.constant)
+        return Expression(tuple((c, part.in_group(group)) for c, part in self.parts), self.constant)
 
     def __abs__(self) -> Absolute:
         return Absolute(self)
@@ -241,9 +238,11 @@ def _compare(left: Expression, sense: str, other: Any) -> Comparison:
     return Comparison(Expression(difference.parts), sense, 0.0 - difference.constant)
 
 
-def _merged(parts: tuple[tuple[float, Rate], ...]) -> tuple[tuple[float, Rate], ...]:
+def _merged(
+    parts: tuple[tuple[float, Rate | PairRate], ...],
+) -> tuple[tuple[float, Rate | PairRate], ...]:
     """Add up the coefficients of equal rates."""
-    total: dict[Rate, float] = {}
+    total: dict[Rate | PairRate, float] = {}
     for coefficient, part in parts:
         total[part] = total.get(part, 0.0) + coefficient
     return tuple((c, part) for part, c in total.items() if c != 0.0)

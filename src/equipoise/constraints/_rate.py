@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from equipoise import _check
 from equipoise.rows import Cell, ReferencePredictions
 from equipoise.terms import Pointwise
+
+if TYPE_CHECKING:
+    from equipoise.constraints._rate_table import RateTable
 
 
 class Kind(NamedTuple):
@@ -97,6 +100,14 @@ class Rate:
             hash((self.group, self.label))
         except TypeError:
             _check.fail(owner, "group", "must be one value, a dict or Each()", self.group)
+
+    def place(self, table: RateTable, owner: str) -> tuple[int, float, float]:
+        """Return its place among the sums of a table, and what it is multiplied by and added to."""
+        return table.place_rate(owner, self)
+
+    def in_group(self, group: Any) -> Rate:
+        """Return the rate of one group, where it was of each."""
+        return replace(self, group=group) if isinstance(self.group, Each) else self
 
     def __str__(self) -> str:
         group = "each group" if isinstance(self.group, Each) else self.group

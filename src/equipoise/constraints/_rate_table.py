@@ -10,10 +10,11 @@ from scipy import sparse
 
 from equipoise import _check
 from equipoise.constraints._expression import Expression
+from equipoise.constraints._pair_rate import PairRate
 from equipoise.constraints._rate import KINDS, Rate
 from equipoise.constraints._sample import Sample
-from equipoise.rows import RateEntry, RateSpec, Subgroup, Tally
-from equipoise.terms import Pointwise, Sigmoid
+from equipoise.rows import PairEntry, PairSpec, RateEntry, RateSpec, Subgroup, SumSpec, Tally
+from equipoise.terms import PairFunction, Pointwise, Sigmoid, SigmoidPair
 
 Line = tuple[dict[int, float], float]  # coefficients of rates, and a constant
 
@@ -59,10 +60,10 @@ class RateTable:
 
     def __init__(self, sample: Sample, loss: Pointwise, sigmoid: Sigmoid) -> None:
         self._sample, self._loss, self._sigmoid = sample, loss, sigmoid
-        self._entries: list[RateEntry] = []
-        self._infos: list[RateInfo] = []
-        self._index: dict[RateEntry, int] = {}
-        self._known: dict[Rate, tuple[int, float, float]] = {}
+        self._index: dict[RateEntry | PairEntry, int] = {}  # the places of entries, in their order
+        self._totals: dict[int, float] = {}  # of rates: the weight of their rows
+        self._infos: dict[int, RateInfo] = {}
+        self._known: dict[Rate | PairRate, tuple[int, float, float]] = {}
         self._tallies: dict[RateEntry, Tally] = {}
 
     def line(self, owner: str, expression: Expression) -> Line:
@@ -70,33 +71,47 @@ class RateTable:
         coefficients: dict[int, float] = {}
         constant = expression.constant
         for coefficient, part in expression.parts:
-            entry, scale, offset = self._resolved(owner, part)
+            if part not in self._known:
+                self._known[part] = part.place(self, owner)
+            entry, scale, offset = self._known[part]
             coefficients[entry] = coefficients.get(entry, 0.0) + coefficient * scale
             constant += coefficient * offset
         return coefficients, constant
 
-    def _resolved(self, owner: str, rate: Rate) -> tuple[int, float, float]:
+    def place_rate(self, owner: str, rate: Rate) -> tuple[int, float, float]:
         """Return ``(entry, scale, offset)`` with ``rate = scale * entry + offset``."""
-        if rate not in self._known:
-            kind, sample = KINDS[rate.kind], self._sample
-            cell = None if rate.group is None else sample.cell(owner, rate.group)
-            subgroup = Subgroup(cell, sample.positives(owner, rate), rate.over)
-            function = (rate.loss or self._loss) if kind.base == "loss" else self._sigmoid
-            entry = RateEntry(kind.base, function, subgroup, rate.reference)
-            own, whole = self._checked(owner, rate, entry)
-            totals = {None: own, "group": whole, "all": self._sample.table.total(rate.over)}
-            share, place = own / totals[rate.per], self._place(owner, rate, entry)
-            offset = self._infos[place].offset
-            scale, offset = (-1.0, 1.0 - offset) if kind.complement else (1.0, offset)
-            self._known[rate] = place, share * scale, share * offset
-        return self._known[rate]
+        kind, sample = KINDS[rate.kind], self._sample
+        cell = None if rate.group is None else sample.cell(owner, rate.group)
+        subgroup = Subgroup(cell, sample.positives(owner, rate), rate.over)
+        function = (rate.loss or self._loss) if kind.base == "loss" else self._sigmoid
+        entry = RateEntry(kind.base, function, subgroup, rate.reference)
+        what = f"{str(rate.kind).replace('_', ' ')} rate"
+        own, whole = self._checked(owner, rate.group, what, entry)
+        totals = {None: own, "group": whole, "all": self._sample.table.total(rate.over)}
+        share, place = own / totals[rate.per], self._place(owner, rate, entry)
+        offset = self._infos[place].offset
+        scale, offset = (-1.0, 1.0 - offset) if kind.complement else (1.0, offset)
+        return place, share * scale, share * offset
 
-    def _checked(self, owner: str, rate: Rate, entry: RateEntry) -> tuple[float, float]:
+    def place_pair(self, owner: str, pair: PairRate) -> tuple[int, float, float]:
+        """Return ``(entry, 1, 0)``: the mean over pairs is the entry itself."""
+        sides, weights = [], []
+        for subset in (pair.above, pair.below):
+            cell = None if subset.group is None else self._sample.cell(owner, subset.group)
+            subgroup = Subgroup(cell, subset.positive)
+            entry = RateEntry("positive", self._sigmoid, subgroup)  # for what the subgroup holds
+            weights.append(self._checked(owner, subset.group, "AUC", entry)[0])
+            sides.append(subgroup)
+        function = pair.function or SigmoidPair(self._sigmoid.sharpness)
+        placed = PairEntry(function, sides[0], sides[1], (weights[0], weights[1]))
+        return self._index.setdefault(placed, len(self._index)), 1.0, 0.0
+
+    def _checked(self, owner: str, group: Any, what: str, entry: RateEntry) -> tuple[float, float]:
         """Return the weight of a rate's rows, and of its group; raise where these are fewer than two."""
         subgroup, where = entry.subgroup, "the sample"
         whole = self._tally(replace(entry, subgroup=replace(subgroup, positives=None)))
         if subgroup.cell is not None:
-            where = f"group {self._sample.label(owner, rate.group)!r}"
+            where = f"group {self._sample.label(owner, group)!r}"
             if whole.rows < 2:
                 reason = (
                     f"{where} has {_counted(whole.rows)} of positive weight; a rate needs at least "
@@ -107,9 +122,8 @@ class RateTable:
         if subgroup.positives is not None and own.rows < 2:
             label = self._sample.classes[int(subgroup.positives)]
             reason = (
-                f"{where} has {_counted(own.rows)} with the label {label!r}, so its "
-                f"{str(rate.kind).replace('_', ' ')} rate is not defined. Merge it with another "
-                "group, or leave it out of the constraint."
+                f"{where} has {_counted(own.rows)} with the label {label!r}, so its {what} is not "
+                "defined. Merge it with another group, or leave it out of the constraint."
             )
             raise _check.InputError(owner, reason)
         return own.weight, whole.weight
@@ -126,31 +140,36 @@ class RateTable:
             label = None
             if subgroup.positives is not None:
                 label = self._sample.classes[int(subgroup.positives)]
-            self._index[entry] = len(self._entries)
-            self._entries.append(replace(entry, total=tally.weight))
-            self._infos.append(
-                RateInfo(
-                    entry.base,
-                    None if subgroup.cell is None else self._sample.label(owner, rate.group),
-                    label,
-                    tally.rows,
-                    tally.weight**2 / tally.squares,
-                    tally.true / tally.weight,
-                )
+            place = self._index[entry] = len(self._index)
+            self._totals[place] = tally.weight
+            self._infos[place] = RateInfo(
+                entry.base,
+                None if subgroup.cell is None else self._sample.label(owner, rate.group),
+                label,
+                tally.rows,
+                tally.weight**2 / tally.squares,
+                tally.true / tally.weight,
             )
         return self._index[entry]
 
-    def spec(self) -> RateSpec:
-        """Return what is to be summed: the rates, by pointwise function."""
-        grouped = self._by_function()
-        return RateSpec(
-            tuple((f, tuple(self._entries[i] for i in places)) for f, places in grouped.items())
+    def specs(self) -> tuple[SumSpec, ...]:
+        """Return what is to be summed: the rates, by pointwise function, then means over pairs."""
+        entries = list(self._index)
+        rates, pairs = self._by_function()
+        made = tuple(
+            (f, tuple(replace(entries[i], total=self._totals[i]) for i in places))  # type: ignore
+            for f, places in rates.items()
+        )
+        spec = RateSpec(made)  # type: ignore[arg-type]
+        return spec, *(
+            PairSpec(function, tuple(entries[i] for i in places))  # type: ignore[misc]
+            for function, places in pairs.items()
         )
 
     @property
     def infos(self) -> tuple[RateInfo, ...]:
         """What the rates are, in the order of the sums."""
-        return tuple(self._infos[place] for place in self._order)
+        return tuple(self._infos[place] for place in self._order if place in self._infos)
 
     def matrix(self, lines: list[Line]) -> tuple[sparse.csr_array, np.ndarray]:
         """Return the coefficients of all lines, in the order of the sums, and the constants."""
@@ -168,14 +187,17 @@ class RateTable:
 
     @property
     def _order(self) -> list[int]:
-        return [place for places in self._by_function().values() for place in places]
+        """The places in the order of the sums."""
+        return [place for part in self._by_function() for own in part.values() for place in own]
 
-    def _by_function(self) -> dict[Pointwise, list[int]]:
-        """Return the places of the entries of every pointwise function."""
-        grouped: dict[Pointwise, list[int]] = {}
-        for place, entry in enumerate(self._entries):
+    def _by_function(self) -> tuple[dict[Pointwise, list[int]], dict[PairFunction, list[int]]]:
+        """Return the places of the rates of every pointwise function, and of the pairs of every other."""
+        rates: dict[Any, list[int]] = {}
+        pairs: dict[Any, list[int]] = {}
+        for entry, place in self._index.items():
+            grouped = rates if place in self._infos else pairs
             grouped.setdefault(entry.function, []).append(place)
-        return grouped or {self._sigmoid: []}
+        return rates or {self._sigmoid: []}, pairs
 
 
 def _counted(rows: int) -> str:

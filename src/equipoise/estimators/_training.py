@@ -41,6 +41,8 @@ class Task:
     only_compare : bool
         The model without constraints is compared with, but not started from: it minimises something
         else.
+    plain_objective : expression of rates, optional
+        What the model without constraints minimises; by default the mean loss.
     """
 
     owner: str
@@ -55,6 +57,7 @@ class Task:
     fit_intercept: bool = True
     radius: float | None = None
     only_compare: bool = False
+    plain_objective: Any = None
 
 
 @dataclass(frozen=True)
@@ -102,7 +105,8 @@ class Training:
         binding = None if budget else self.bind()
         if binding is not None:
             self._rows_of(binding)  # these are needed longest; the model's own are let go of
-        compared = binding is None or binding.inequalities or self.task.objective is not None
+        bound = binding is None or binding.inequalities
+        compared = bound or self.task.objective is not self.task.plain_objective
         unconstrained = self.fit_unconstrained(rough=bool(compared) and not budget)
         return binding or self.bind(unconstrained.loss), unconstrained
 
@@ -122,7 +126,10 @@ class Training:
 
     def fit_unconstrained(self, rough: bool = True) -> Unconstrained:
         """Fit without constraints."""
-        free = bind_table((), self.table, loss=self.task.loss, owner=self.task.owner)
+        task = self.task
+        free = bind_table(
+            (), self.table, loss=task.loss, objective=task.plain_objective, owner=task.owner
+        )
         problem = self.problem(free)
         start = np.zeros(problem.dim) if self.previous is None else self._previous_x()
         self.runner.budget.enter("without constraints")
@@ -152,7 +159,7 @@ class Training:
         """
         task, runner = self.task, self.runner
         allowed = allowances(binding, problem.facts.rounding, runner.tol)
-        if not binding.inequalities and task.objective is None:
+        if not binding.inequalities and task.objective is task.plain_objective:
             return measure(problem, unconstrained.result, allowed)
         if (wish := runner.budget.wish) is not None:
             return ended_early([measure(problem, unconstrained.result, allowed)], wish)

@@ -94,11 +94,11 @@ class BlockSums(RowSums):
 
     def sharpened(self, k: float) -> BlockSums:
         """Return the sums with sharper sigmoids."""
-        return self._with(lambda part: part.sharpened(k))
+        return self._with(lambda sums: sums.sharpened(k))
 
     def smoothed(self, width: float) -> BlockSums:
         """Return the sums with kinks rounded."""
-        return self._with(lambda part: part.smoothed(width))
+        return self._with(lambda sums: sums.smoothed(width))
 
     def some(self, index: np.ndarray, scale: float) -> BlockSums:
         """Return the sums over some rows alone, times `scale`."""
@@ -191,9 +191,11 @@ class BlockSums(RowSums):
     def _then(self, own: np.ndarray, more: Callable[[ScoreSum], np.ndarray]) -> np.ndarray:
         return own if self.whole is None else np.concatenate((own, more(self.whole)))
 
-    def _with(self, change: Callable[[MemorySums], MemorySums]) -> BlockSums:
+    def _with(self, change: Callable[[Any], Any]) -> BlockSums:
+        """Return the blocks with every sum changed, those of all scores together too."""
         changed, gather = copy(self), self._gather
         changed.parts = [change(part) for part in self.parts]
-        changed.smooth = changed.parts[0].smooth and (self.whole is None or self.whole.smooth)
+        changed.whole = None if self.whole is None else change(self.whole)
+        changed.smooth = changed.parts[0].smooth and (changed.whole is None or changed.whole.smooth)
         changed._gather = None if gather is None else lambda: change(gather())
         return changed

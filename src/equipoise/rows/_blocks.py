@@ -119,7 +119,15 @@ class Blocks(Table):
     def gathered(self) -> MemoryTable:
         """Return the rows in one place."""
         features = [part.X for part in self.parts]
-        X = sparse.vstack(features, format="csr") if self.is_sparse else np.vstack(features)
+        return self._together(
+            sparse.vstack(features, format="csr") if self.is_sparse else np.vstack(features)
+        )
+
+    def labelled(self) -> MemoryTable:
+        """Return labels, weights and groups of all blocks in one place."""
+        return self._together(None)
+
+    def _together(self, X: Any) -> MemoryTable:
         return MemoryTable(
             self.y,
             X,

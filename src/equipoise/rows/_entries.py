@@ -16,6 +16,7 @@ from equipoise.terms import (
     ClassLosses,
     FunctionOfScores,
     JoinedSums,
+    PairFunction,
     Pointwise,
     ScoreSum,
 )
@@ -93,6 +94,16 @@ class RateEntry:
         return replace(self, reference=replace(self.reference, predictions=own))
 
 
+@dataclass(frozen=True)
+class PairEntry:
+    """One mean over pairs: of a function of the score differences between two subgroups."""
+
+    function: PairFunction
+    above: Subgroup
+    below: Subgroup
+    totals: tuple[float, float] = (1.0, 1.0)  # the weights of the subgroups, over all rows
+
+
 class SumSpec(ABC):
     """Sums over rows, said without rows; `on` makes them for the rows of a table."""
 
@@ -124,6 +135,20 @@ class RateSpec(SumSpec):
         return RateSpec(
             tuple((f, tuple(e.part(start, rows) for e in entries)) for f, entries in self.groups)
         )
+
+
+@final
+@dataclass(frozen=True)
+class PairSpec(SumSpec):
+    """Means over pairs, of one function of score differences."""
+
+    function: PairFunction
+    entries: tuple[PairEntry, ...]
+    additive = False
+
+    def on(self, table: Table) -> ScoreSum:
+        """Return the means, over pairs of all rows."""
+        return table.labelled().pairs(self.function, self.entries)
 
 
 @final

@@ -70,9 +70,12 @@ class MemorySums(RowSums):
         if len(sketch.index) == self.n_rows:
             return sketch.gram(_bends(sums, u))
         index = np.asarray(sketch.index)
-        if self._sketched is None:
-            self._sketched = self.sums.rows(index, 1.0)
-        bends = _bends(self._sketched.at(Scores(sketch.scores(x))), u)
+        if sums.separable:
+            if self._sketched is None:
+                self._sketched = self.sums.rows(index, 1.0)
+            bends = _bends(self._sketched.at(Scores(sketch.scores(x))), u)
+        else:  # how much a row bends the sums depends on all scores
+            bends = _bends(sums, u)[index]
         if not self._rounded:
             return sketch.gram(bends)
         all_bends = _bends(sums, u)

@@ -11,14 +11,23 @@ from scipy import sparse
 
 from equipoise import _check
 from equipoise.models import LinearUnits, linear_model
+from equipoise.rows._atoms import atoms_of
 from equipoise.rows._columns import column_moments, squared_distances
 from equipoise.rows._digest import digest
-from equipoise.rows._entries import RateEntry, Subgroup, SumSpec, Tally
+from equipoise.rows._entries import PairEntry, RateEntry, Subgroup, SumSpec, Tally
 from equipoise.rows._group_input import SHOWN
 from equipoise.rows._groups import Groups, MemoryGroups, row_numbers
 from equipoise.rows._memory_sums import MemorySums
 from equipoise.rows._table import ColumnMoments, Table
-from equipoise.terms import JoinedSums, Pointwise, Rates, ScoreSum, Sigmoid
+from equipoise.terms import (
+    JoinedSums,
+    PairFunction,
+    PairSums,
+    Pointwise,
+    Rates,
+    ScoreSum,
+    Sigmoid,
+)
 
 
 @final
@@ -182,6 +191,19 @@ class MemoryTable(Table):
         if not isinstance(function, Sigmoid):  # of the margin, not of the score
             sign = np.where(self.positive, 1, -1).astype(np.int8)
         return Rates(function, matrix, sign)
+
+    def pairs(self, function: PairFunction, entries: Sequence[PairEntry]) -> PairSums:
+        """Return means over pairs of rows, of one function of score differences."""
+        sides = [side for entry in entries for side in (entry.above, entry.below)]
+        subgroups = list(dict.fromkeys(sides))
+        atoms, inside = atoms_of(self.n_rows, [self._rows_of(own) for own in subgroups])
+        totals = np.array([total for entry in entries for total in entry.totals])
+        shares = inside[:, [subgroups.index(side) for side in sides]] / totals
+        return PairSums(function, atoms, self.weights(), shares[:, ::2], shares[:, 1::2])
+
+    def labelled(self) -> MemoryTable:
+        """Return the table itself."""
+        return self
 
     def score_sums(self, specs: Sequence[SumSpec]) -> ScoreSum:
         """Return sums over the rows as functions of the scores."""

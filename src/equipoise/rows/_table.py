@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from equipoise.models import LinearUnits
 from equipoise.rows._entries import RateEntry, SumSpec, Tally
 from equipoise.rows._groups import Groups
 from equipoise.rows._row_sums import RowSums
+
+if TYPE_CHECKING:
+    from equipoise.rows._memory_table import MemoryTable
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,10 @@ class Table(ABC):
     @abstractmethod
     def tallies(self, entries: Sequence[RateEntry]) -> list[Tally]:
         """Return what the subgroups of these rates hold."""
+
+    @abstractmethod
+    def labelled(self) -> MemoryTable:
+        """Return labels, weights and groups of all rows in one place, for functions of all scores."""
 
     @abstractmethod
     def moments(self) -> ColumnMoments:

@@ -12,6 +12,15 @@ from equipoise.terms._functionals import Functional, Ratio, SquaredGaps
 from equipoise.terms._joined_sums import JoinedSums
 from equipoise.terms._kinks import RowKinks
 from equipoise.terms._losses import LOSSES, Hinge, Logistic, Squared, TruncatedLogistic, loss_of
+from equipoise.terms._pair_functions import (
+    PAIR_FUNCTIONS,
+    LogisticPair,
+    PairFunction,
+    QuadraticPair,
+    SigmoidPair,
+    SquaredHingePair,
+)
+from equipoise.terms._pair_sums import PairSums
 from equipoise.terms._pointwise import Kink, Pointwise
 from equipoise.terms._rates import Rates
 from equipoise.terms._row_weights import RowWeights
@@ -41,6 +50,13 @@ __all__ = [
     "RowKinks",
     "Rates",
     "RowWeights",
+    "PairSums",
+    "PairFunction",
+    "SigmoidPair",
+    "LogisticPair",
+    "SquaredHingePair",
+    "QuadraticPair",
+    "PAIR_FUNCTIONS",
     "ClassLosses",
     "FunctionOfScores",
     "JoinedSums",

@@ -1,0 +1,59 @@
+"""Sums over pairs of rows at given scores: what every way to compute them returns."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Scores with weights, divided into A disjoint atoms of which subsets are unions.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n,)
+        Finite float64.
+    weight : ndarray of shape (n,)
+    atoms : ndarray of shape (n,)
+        The atom (0..A-1) of each row.
+    count : int
+        A.
+    """
+
+    scores: np.ndarray
+    weight: np.ndarray
+    atoms: np.ndarray
+    count: int
+
+
+class PairPoint(ABC):
+    """``M_pq``, the sum of ``w_i w_j phi(s_i - s_j)`` over the rows i of atom p and j of atom q.
+
+    All derivatives are with respect to the scores, of ``<U, M>`` for a matrix `U` of weights.
+
+    Attributes
+    ----------
+    values : ndarray of shape (A, A)
+        The matrix M.
+    """
+
+    values: np.ndarray
+
+    @abstractmethod
+    def slope(self, U: np.ndarray) -> np.ndarray:
+        """Return the derivative (n,)."""
+
+    @abstractmethod
+    def push(self, d: np.ndarray) -> np.ndarray:
+        """Return the change of M, to first order, where the scores change by `d`."""
+
+    @abstractmethod
+    def bend(self, U: np.ndarray) -> np.ndarray:
+        """Return the second derivative with respect to each score, the other scores held fixed."""
+
+    @abstractmethod
+    def curve(self, U: np.ndarray, d: np.ndarray) -> np.ndarray:
+        """Return the second derivative applied to a change `d` of the scores, (n,)."""

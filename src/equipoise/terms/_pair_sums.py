@@ -1,0 +1,176 @@
+"""Means over all pairs of rows of two subsets: AUCs, their smooth stand-ins, and pairwise losses."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any, final
+
+import numpy as np
+
+from equipoise import _check
+from equipoise._array import Array, like, to_numpy
+from equipoise._problem import NonFiniteError
+from equipoise.terms._pair_functions import PairFunction
+from equipoise.terms._pair_point import Rows
+from equipoise.terms._ranks import wins
+from equipoise.terms._score_sum import ScoreSum, ScoreSumPoint, SumBounds
+from equipoise.terms._scores import Scores
+
+
+@final
+class PairSums(ScoreSum):
+    r"""R means ``sum_ij a_i b_j phi(s_i - s_j)`` over the pairs of rows of two subsets.
+
+    No pair is formed: smooth functions cost O(n) (see `terms/_lattice.py`), piecewise quadratic ones and
+    counting O(n log n).
+
+    Parameters
+    ----------
+    function : PairFunction
+    atoms : integer array of shape (n,)
+        Which of A disjoint atoms each row belongs to; -1 for none. Subsets are unions of atoms.
+    weight : array of shape (n,)
+    above, below : arrays of shape (A, R)
+        In mean r, a row i of atom p has the weights ``a_i = weight_i above_pr``, ``b_i = weight_i below_pr``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from equipoise.terms import PairSums, SigmoidPair
+    >>> auc = PairSums(SigmoidPair(), [0, 0, 1], np.ones(3), above=[[0.5], [0.0]], below=[[0.0], [1.0]])
+    >>> auc.values(np.array([2.0, -1.0, 0.0])).round(4)
+    array([0.5749])
+    """
+
+    smooth = True
+    additive = False
+
+    def __init__(
+        self, function: PairFunction, atoms: Any, weight: Any, above: Any, below: Any
+    ) -> None:
+        owner = "PairSums"
+        _check.kind(owner, "function", function, PairFunction)
+        codes, self.function = np.asarray(atoms), function
+        if codes.ndim != 1 or codes.dtype.kind not in "iu":
+            _check.fail(owner, "atoms", "must be a vector of integers", codes.dtype)
+        self.n_rows = codes.size
+        self._above, self._below = _shares("above", above), _shares("below", below)
+        if self._above.shape != self._below.shape:
+            rule = f"must have the shape of `above`, {self._above.shape}"
+            _check.fail(owner, "below", rule, self._below.shape)
+        self._count, self.size = self._above.shape
+        if codes.max(initial=-1) >= self._count:
+            _check.fail(owner, "atoms", f"must be less than {self._count}", codes.max())
+        self._rows = np.flatnonzero(codes >= 0)
+        self._weight = _check.vector(owner, "weight", weight, self.n_rows)[self._rows]
+        self._atoms = codes[self._rows].astype(np.intp, copy=False)
+
+    def at(self, scores: Scores) -> ScoreSumPoint:
+        """Evaluate the means."""
+        s = scores.s
+        found = self.function.over(self._placed(scores))
+
+        def spread(values: np.ndarray) -> Array:
+            answer = np.zeros(self.n_rows)
+            answer[self._rows] = values
+            return like(answer, s)
+
+        def change(d: Array) -> np.ndarray:
+            return to_numpy(d).astype(np.float64, copy=False)[self._rows]
+
+        def columns(index: np.ndarray) -> Array:
+            units = np.eye(self.size)[np.asarray(index)]
+            each = [spread(found.slope(self._weights(u))) for u in units]
+            return like(np.column_stack([to_numpy(column) for column in each]), s)
+
+        return ScoreSumPoint(
+            self._means(found.values),
+            lambda u: spread(found.slope(self._weights(u))),
+            lambda d: self._means(found.push(change(d))),
+            columns,
+            lambda u: spread(found.bend(self._weights(u))),
+            lambda u, d: spread(found.curve(self._weights(u), change(d))),
+        )
+
+    def thresholded(self, scores: Scores) -> np.ndarray:
+        """Return the means of what the function stands for: AUCs, with ties counted as one half."""
+        rows = self._placed(scores)
+        counted = wins(rows) if self.function.counts else self.function.over(rows).values
+        return self._means(counted)
+
+    def rows(self, index: np.ndarray, scale: float) -> PairSums:
+        """Return the means over the pairs of some rows; both rows of a pair are scaled."""
+        atoms, weight = np.full(self.n_rows, -1), np.zeros(self.n_rows)
+        atoms[self._rows], weight[self._rows] = self._atoms, scale * self._weight
+        return PairSums(self.function, atoms[index], weight[index], self._above, self._below)
+
+    def sharpened(self, k: float) -> PairSums:
+        """Return the means of the function with sharpness `k`."""
+        changed = copy(self)
+        changed.function = self.function.sharpened(k)
+        return changed
+
+    def bounds(self, lengths: np.ndarray | None) -> SumBounds:
+        r"""Return constants for scores ``<a_j, x>`` with ``|a_j| = lengths_j``.
+
+        The gradient of one pair is ``phi'(t) (a_i - a_j)``, no longer than both lengths together;
+        its second derivative at most ``2 |phi''| (|a_i|^2 + |a_j|^2)``.
+        """
+        low, high = self.function.range
+        mass = self._moment(np.ones(self._rows.size))
+        least, largest = low * mass[0] * mass[1], np.minimum(high, 1e300) * mass[0] * mass[1]
+        largest = np.where(np.isfinite(high), largest, np.inf)
+        if lengths is None:
+            unknown = np.full(self.size, np.inf)
+            return SumBounds(unknown, unknown, unknown, least, largest)
+        own = np.asarray(lengths, np.float64)[self._rows]
+        first, second = self._moment(own), self._moment(own**2)
+        slope = self.function.lipschitz * (first[0] * mass[1] + mass[0] * first[1])
+        squares = 2.0 * (second[0] * mass[1] + mass[0] * second[1])
+        lowest, highest = self.function.curvatures
+        return SumBounds(
+            slope, max(0.0, -lowest) * squares, max(0.0, highest) * squares, least, largest
+        )
+
+    def _moment(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sums of ``a_i x_i`` and of ``b_i x_i``, (R,) each."""
+        sums = np.bincount(self._atoms, self._weight * x, minlength=self._count)
+        return sums @ self._above, sums @ self._below
+
+    @property
+    def used(self) -> np.ndarray:
+        """Which rows are in some subset."""
+        answer = np.zeros(self.n_rows, dtype=bool)
+        answer[self._rows] = True
+        return answer
+
+    @property
+    def largest(self) -> np.ndarray:
+        """The most that one row adds to each mean: its share of a subset."""
+        heaviest = np.zeros(self._count)
+        np.maximum.at(heaviest, self._atoms, self._weight)
+        return (heaviest[:, None] * np.maximum(self._above, self._below)).max(axis=0, initial=0.0)
+
+    def _placed(self, scores: Scores) -> Rows:
+        if tuple(scores.shape) != (self.n_rows,):
+            _check.fail("PairSums", "scores", f"must have shape ({self.n_rows},)", scores.shape)
+        own = to_numpy(scores.s).astype(np.float64, copy=False)[self._rows]
+        if not np.isfinite(own).all():
+            raise NonFiniteError("PairSums: a score is not finite.")
+        return Rows(own, self._weight, self._atoms, self._count)
+
+    def _means(self, M: np.ndarray) -> np.ndarray:
+        """Return the means (R,) from sums over the pairs of atoms, (A, A)."""
+        return np.einsum("pr,pq,qr->r", self._above, M, self._below)
+
+    def _weights(self, u: np.ndarray) -> np.ndarray:
+        """Return the weights of the atoms' pairs in ``u . means``, (A, A)."""
+        return (self._above * np.asarray(u)) @ self._below.T
+
+
+def _shares(name: str, given: Any) -> np.ndarray:
+    shares = np.asarray(given, dtype=np.float64)
+    if shares.ndim != 2 or not np.isfinite(shares).all() or (shares < 0).any():
+        rule = "must be a matrix (A, R) of finite numbers, none negative"
+        _check.fail("PairSums", name, rule, shares.shape if shares.ndim != 2 else "other numbers")
+    return shares
