@@ -44,6 +44,7 @@ __version__ = "0.1.0"
 _LAZY = {  # scikit-learn is loaded only when an estimator is asked for
     "ConstrainedClassifier": "equipoise.estimators",
     "NeymanPearsonClassifier": "equipoise.estimators",
+    "AUCClassifier": "equipoise.estimators",
     "frontier": "equipoise.estimators",
     "estimators": "equipoise",
     "datasets": "equipoise",
@@ -67,6 +68,7 @@ def __dir__() -> list[str]:
 __all__ = [
     "ConstrainedClassifier",
     "NeymanPearsonClassifier",
+    "AUCClassifier",
     "frontier",
     "demographic_parity",
     "equal_opportunity",

@@ -4,7 +4,7 @@ import sklearn
 from packaging.version import Version
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from equipoise import ConstrainedClassifier, NeymanPearsonClassifier
+from equipoise import AUCClassifier, ConstrainedClassifier, NeymanPearsonClassifier
 
 
 def not_of_our_making(estimator):
@@ -19,7 +19,7 @@ def not_of_our_making(estimator):
 
 
 @parametrize_with_checks(
-    [ConstrainedClassifier(), NeymanPearsonClassifier(on_infeasible="ignore")],
+    [AUCClassifier(), ConstrainedClassifier(), NeymanPearsonClassifier(on_infeasible="ignore")],
     expected_failed_checks=not_of_our_making,
 )
 def test_estimator_contract(estimator, check):

@@ -12,7 +12,7 @@ from equipoise.constraints._constraint import Constraint, Inequality
 from equipoise.constraints._expression import Expression
 from equipoise.constraints._pair_rate import PairRate, Subset
 from equipoise.constraints._rate import Each
-from equipoise.terms import PAIR_FUNCTIONS, PairFunction
+from equipoise.terms import PAIR_LOSSES, PairFunction
 
 if TYPE_CHECKING:
     from equipoise.constraints._sample import Sample
@@ -50,7 +50,8 @@ def pair_loss(
 
     Parameters
     ----------
-    loss : {"logistic", "squared_hinge", "quadratic", "sigmoid"} or PairFunction
+    loss : {"logistic", "squared_hinge", "quadratic"} or PairFunction
+        For a smooth AUC itself, minimise ``1 - auc()``.
     above, below : as in `auc`
 
     Examples
@@ -60,7 +61,7 @@ def pair_loss(
     squared_hinge pair loss[positives > negatives]
     """
     if isinstance(loss, str):
-        loss = PAIR_FUNCTIONS[_check.choice("pair_loss", "loss", loss, PAIR_FUNCTIONS)]()
+        loss = PAIR_LOSSES[_check.choice("pair_loss", "loss", loss, PAIR_LOSSES)]()
     _check.kind("pair_loss", "loss", loss, PairFunction)
     sides = _subset(above, True), _subset(below, False)
     return Expression(((1.0, PairRate(*sides, loss)),))

@@ -100,26 +100,29 @@ class RateTable:
             cell = None if subset.group is None else self._sample.cell(owner, subset.group)
             subgroup = Subgroup(cell, subset.positive)
             entry = RateEntry("positive", self._sigmoid, subgroup)  # for what the subgroup holds
-            weights.append(self._checked(owner, subset.group, "AUC", entry)[0])
+            weights.append(self._checked(owner, subset.group, "AUC", entry, least=1)[0])
             sides.append(subgroup)
         function = pair.function or SigmoidPair(self._sigmoid.sharpness)
         placed = PairEntry(function, sides[0], sides[1], (weights[0], weights[1]))
         return self._index.setdefault(placed, len(self._index)), 1.0, 0.0
 
-    def _checked(self, owner: str, group: Any, what: str, entry: RateEntry) -> tuple[float, float]:
-        """Return the weight of a rate's rows, and of its group; raise where these are fewer than two."""
+    def _checked(
+        self, owner: str, group: Any, what: str, entry: RateEntry, least: int = 2
+    ) -> tuple[float, float]:
+        """Return the weight of a rate's rows, and of its group; raise where there are too few."""
         subgroup, where = entry.subgroup, "the sample"
         whole = self._tally(replace(entry, subgroup=replace(subgroup, positives=None)))
         if subgroup.cell is not None:
             where = f"group {self._sample.label(owner, group)!r}"
-            if whole.rows < 2:
+            if whole.rows < least:
+                needed = "a rate needs at least 2" if least == 2 else f"an {what} needs some"
                 reason = (
-                    f"{where} has {_counted(whole.rows)} of positive weight; a rate needs at least "
-                    "2. Merge it with another group, or leave its rows out."
+                    f"{where} has {_counted(whole.rows)} of positive weight; {needed}. Merge it with "
+                    "another group, or leave its rows out."
                 )
                 raise _check.InputError(owner, reason)
         own = self._tally(entry)
-        if subgroup.positives is not None and own.rows < 2:
+        if subgroup.positives is not None and own.rows < least:
             label = self._sample.classes[int(subgroup.positives)]
             reason = (
                 f"{where} has {_counted(own.rows)} with the label {label!r}, so its {what} is not "

@@ -1,5 +1,6 @@
 """scikit-learn estimators; nothing below this layer knows scikit-learn."""
 
+from equipoise.estimators._auc_classifier import AUCClassifier
 from equipoise.estimators._classifier import ConstrainedClassifier
 from equipoise.estimators._frontier.curve import Frontier, FrontierPoint
 from equipoise.estimators._frontier.frontier import frontier
@@ -11,6 +12,7 @@ from equipoise.estimators._stream.stream import Stream
 __all__ = [
     "ConstrainedClassifier",
     "NeymanPearsonClassifier",
+    "AUCClassifier",
     "frontier",
     "Frontier",
     "FrontierPoint",

@@ -33,7 +33,11 @@ def fit_two_classes(
         estimator.classes_ = table.labels
         estimator._store(training.units, fit, budget, table.dtype)  # 3
         compared = measure(problem, unconstrained.result, fit.allowed)
-        estimator.report_ = make_report(binding, fit, compared)
+        report = make_report(binding, fit, compared)
+        if task.score is not None:
+            named = str(task.score), training.score(fit.x), training.score(unconstrained.x)
+            report = report.ranked(*named)
+        estimator.report_ = report
         broken = broken_bounds(binding, problem, fit, task.true_metric)
     owner, chosen = task.owner, estimator.on_infeasible
     complain(owner, chosen, broken, fit)  # 4

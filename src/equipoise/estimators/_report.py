@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -81,6 +81,16 @@ class Report:
     problems_solved: int
     skipped: tuple[str, ...] = ()
     near: float | None = None  # the residual that `Result.near` proves
+    ranking: tuple[str, float, float] | None = None  # of scores: a measure, and the plain model's
+
+    def ranked(self, name: str, value: float, plain: float) -> Report:
+        """Return the report of a model whose scores are meant, not its predictions."""
+        return replace(self, ranking=(name, value, plain), groups=())
+
+    @property
+    def _quality(self) -> str:
+        measured = self.ranking or ("accuracy", self.accuracy, self.plain_accuracy)
+        return "{} {:.4f} (unconstrained {:.4f})".format(*measured)
 
     @property
     def _near(self) -> str:
@@ -89,7 +99,7 @@ class Report:
     def __str__(self) -> str:
         lines = [
             self.status,
-            f"accuracy {self.accuracy:.4f} (unconstrained {self.plain_accuracy:.4f}); "
+            f"{self._quality}; "
             f"KKT residual {self.residual:.1e}{self._near}; {self.problems_solved} problems solved",
         ]
         if self.constraints:

@@ -43,6 +43,8 @@ class Task:
         else.
     plain_objective : expression of rates, optional
         What the model without constraints minimises; by default the mean loss.
+    score : expression of rates, optional
+        What the report shows of a model instead of its accuracy, such as the AUC.
     """
 
     owner: str
@@ -58,6 +60,7 @@ class Task:
     radius: float | None = None
     only_compare: bool = False
     plain_objective: Any = None
+    score: Any = None
 
 
 @dataclass(frozen=True)
@@ -176,6 +179,13 @@ class Training:
             return fit_counted(problem, start, runner, allowed, unconstrained=known, previous=last)
         runner.budget.enter("solving")
         return measure(problem, runner.solve(problem, start, last), allowed)
+
+    def score(self, x: np.ndarray) -> float:
+        """Return the task's score of a model, counted on the rows."""
+        binding = bind_table(self.task.score >= 0.0, self.table, owner=self.task.owner)
+        counted = self._rows_of(binding).thresholded(x)
+        values = binding.combination.plain_values(counted)[1:]
+        return float(binding.measured(values, lambda: counted)[0])
 
     def _rows_of(self, binding: Binding) -> RowSums:
         """Return the sums over rows of a binding; all share one model of the rows."""

@@ -58,6 +58,7 @@ class BlockSums(RowSums):
         self.linear, self.penalised = first.linear, first.penalised
         self.smooth = first.smooth and (whole is None or whole.smooth)
         self.additive = whole is None
+        self.uses_threshold = first.uses_threshold or (whole is not None and whole.uses_threshold)
         self.rounding = max(part.rounding for part in self.parts)
 
     def at(self, x: Array) -> Sums:

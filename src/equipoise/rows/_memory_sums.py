@@ -38,7 +38,7 @@ class MemorySums(RowSums):
         self.model, self.sums, self.table = model, sums, table
         self.dim, self.n_rows, self.n_sums = model.dim, model.n_rows, sums.size
         self.linear, self.penalised = model.linear, model.penalised
-        self.additive = sums.additive
+        self.additive, self.uses_threshold = sums.additive, sums.uses_threshold
         self.smooth, self.rounding = sums.smooth and model.smooth, model.rounding
         self._rounded = False  # whether kinks of the sums were rounded
         self._sketched: ScoreSum | None = None  # the sums of the sketch's rows

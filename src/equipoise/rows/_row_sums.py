@@ -77,6 +77,8 @@ class RowSums(ABC):
         Whether scores are linear in the parameters.
     additive : bool
         Whether all are sums over rows; False where a function of all scores is among them.
+    uses_threshold : bool
+        Whether thresholded sums depend on which scores are above 0; False for those of ranks.
     penalised : ndarray of shape (dim,)
         1 for a weight, 0 for an intercept.
     rounding : float
@@ -89,6 +91,7 @@ class RowSums(ABC):
     smooth: bool
     linear: bool
     additive: bool
+    uses_threshold: bool
     penalised: np.ndarray
     rounding: float
 
@@ -173,7 +176,9 @@ class RowSums(ABC):
 
     @final
     def is_constant(self, x: np.ndarray) -> bool:
-        """Whether the model predicts the same of all rows that count."""
+        """Whether the model says the same of all rows that count: one label, or one score for ranks."""
+        if not self.uses_threshold:
+            return self.spread(x) == 0.0
         positive, all_rows = self.positives(x)
         return positive in (0, all_rows)
 

@@ -13,7 +13,7 @@ from equipoise.terms._joined_sums import JoinedSums
 from equipoise.terms._kinks import RowKinks
 from equipoise.terms._losses import LOSSES, Hinge, Logistic, Squared, TruncatedLogistic, loss_of
 from equipoise.terms._pair_functions import (
-    PAIR_FUNCTIONS,
+    PAIR_LOSSES,
     LogisticPair,
     PairFunction,
     QuadraticPair,
@@ -56,7 +56,7 @@ __all__ = [
     "LogisticPair",
     "SquaredHingePair",
     "QuadraticPair",
-    "PAIR_FUNCTIONS",
+    "PAIR_LOSSES",
     "ClassLosses",
     "FunctionOfScores",
     "JoinedSums",

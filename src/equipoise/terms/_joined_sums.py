@@ -96,6 +96,11 @@ class JoinedSums(ScoreSum):
         return np.logical_or.reduce([part.used for part in self.parts])
 
     @property
+    def uses_threshold(self) -> bool:
+        """Whether those of some part depend on which scores are above 0."""
+        return any(part.uses_threshold for part in self.parts)
+
+    @property
     def is_smooth(self) -> np.ndarray:
         """Which of the sums have a Lipschitz gradient."""
         return np.concatenate([part.is_smooth for part in self.parts])

@@ -11,7 +11,7 @@ is itself a smooth function (four times differentiable), and slopes and products
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from typing import final
 
 import numpy as np
@@ -58,15 +58,10 @@ class Lattice:
         """Return the sums over pairs."""
         return _LatticePoint(self, rows)
 
-    def kernel(self, nodes: int) -> np.ndarray:
-        """Return the Toeplitz entries for the differences ``-(nodes - 1) .. nodes - 1``.
-
-        The splines of the rows interpolate `phi` on the lattice: the samples of `phi`, filtered twice
-        by the inverse of the spline's samples.
-        """
-        most = nodes - 1 + FILTER_REACH
-        samples = self.function(self.h * np.arange(-most, most + 1))
-        return signal.oaconvolve(samples, _inverse_filter(), mode="valid")
+    def spectrum(self, nodes: int) -> tuple[np.ndarray, int]:
+        """Return the spectrum of the Toeplitz entries for so many nodes, and the length of their circle."""
+        length = fft.next_fast_len(2 * nodes, real=True)
+        return _spectrum(self.function, self.h, length), length
 
 
 @final
@@ -74,10 +69,8 @@ class _LatticePoint(PairPoint):
     def __init__(self, lattice: Lattice, rows: Rows) -> None:
         self._lattice, self._rows = lattice, rows
         self._cells = Cells(rows, lattice.h, lattice.reach)
-        kernel = lattice.kernel(self._cells.nodes)
-        self._length = fft.next_fast_len(2 * kernel.size, real=True)
-        self._above = fft.rfft(kernel, self._length)
-        self._below = fft.rfft(kernel[::-1], self._length)
+        self._above, self._length = lattice.spectrum(self._cells.nodes)
+        self._below = self._above.conj()
         self._histograms = self._cells.histograms(rows.weight)
         self._moved = [self._spread(self._histograms, k) for k in (self._above, self._below)]
         far = self._cells.far_shifts(rows.weight)
@@ -85,9 +78,8 @@ class _LatticePoint(PairPoint):
 
     def _spread(self, histograms: np.ndarray, kernel: np.ndarray) -> np.ndarray:
         """Return the potentials of the histograms at all nodes, (A, nodes)."""
-        nodes = self._cells.nodes
         spectrum = fft.rfft(histograms, self._length, axis=1) * kernel
-        return fft.irfft(spectrum, self._length, axis=1)[:, nodes - 1 : 2 * nodes - 1]
+        return fft.irfft(spectrum, self._length, axis=1)[:, : self._cells.nodes]
 
     def _potential(self, U: np.ndarray, moved: list[np.ndarray]) -> np.ndarray:
         """Return, for the rows of each atom, the derivative of ``<U, M>`` with respect to its histogram."""
@@ -110,6 +102,21 @@ class _LatticePoint(PairPoint):
         moved = [self._spread(change, kernel) for kernel in (self._above, self._below)]
         other = self._cells.read(self._potential(U, moved), 1)
         return self.bend(U) * d + weight * other
+
+
+@lru_cache(maxsize=16)
+def _spectrum(function: Callable[[np.ndarray], np.ndarray], h: float, length: int) -> np.ndarray:
+    """Return the spectrum of the Toeplitz entries on a circle, the difference 0 in the first place.
+
+    The splines of the rows interpolate `phi` on the lattice: the entries are the samples of `phi`, filtered
+    twice by the inverse of the spline's samples.
+    """
+    most = length // 2 + FILTER_REACH
+    samples = function(h * np.arange(-most, most + 1))
+    entries = signal.oaconvolve(samples, _inverse_filter(), mode="valid")
+    middle = length // 2  # the place of the difference 0
+    half = (length + 1) // 2
+    return fft.rfft(np.concatenate((entries[middle : middle + half], entries[:middle])))
 
 
 @cache

@@ -186,7 +186,7 @@ class QuadraticPair(PairFunction):
         return QuadraticPairs(rows, self.c1, self.c2, everywhere=True)
 
 
-PAIR_FUNCTIONS: dict[str, type[PairFunction]] = {
-    f.name: f for f in (LogisticPair, QuadraticPair, SigmoidPair, SquaredHingePair)
+PAIR_LOSSES: dict[str, type[PairFunction]] = {
+    f.name: f for f in (LogisticPair, QuadraticPair, SquaredHingePair)
 }
-"""Every function of pairs, by name."""
+"""Every convex loss of a pair in the wrong order, by name."""

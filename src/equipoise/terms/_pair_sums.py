@@ -138,6 +138,11 @@ class PairSums(ScoreSum):
         return sums @ self._above, sums @ self._below
 
     @property
+    def uses_threshold(self) -> bool:
+        """Differences of scores do not depend on it."""
+        return False
+
+    @property
     def used(self) -> np.ndarray:
         """Which rows are in some subset."""
         answer = np.zeros(self.n_rows, dtype=bool)

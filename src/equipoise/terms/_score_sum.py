@@ -135,6 +135,11 @@ class ScoreSum(ABC):
         """Which rows the sums depend on, a boolean array (n,)."""
 
     @property
+    def uses_threshold(self) -> bool:
+        """Whether thresholded sums depend on which scores are above 0; False for those of ranks."""
+        return self.size > 0
+
+    @property
     def is_smooth(self) -> np.ndarray:
         """Which of the sums have a Lipschitz gradient, a boolean array (R,)."""
         return np.full(self.size, self.smooth)

@@ -1,0 +1,159 @@
+"""AUCClassifier: true AUCs within their bounds, ranks, probabilities."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+
+from equipoise import AUCClassifier, auc, auc_parity
+from equipoise.constraints import AUC_PARITIES, Each
+from equipoise.datasets import make_census
+from equipoise.estimators import InfeasibleWarning
+from equipoise.terms import QuadraticPair
+
+DATA = make_census(3000, seed=0)
+GROUPS = np.asarray(DATA.groups)
+POSITIVE = DATA.y == np.unique(DATA.y)[1]
+
+
+def measured(scores, above, below):
+    """Return the AUC of two subsets by scikit-learn."""
+    labels = np.concatenate((np.ones(above.sum()), np.zeros(below.sum())))
+    return roc_auc_score(labels, np.concatenate((scores[above], scores[below])))
+
+
+def gap(kind, scores):
+    """Return the largest difference that a parity bounds, counted by scikit-learn."""
+    a, b = (name == GROUPS for name in np.unique(GROUPS))
+    P, N = POSITIVE, ~POSITIVE
+    pair = {
+        "group": lambda: measured(scores, a, b) - 0.5,
+        "inter": lambda: measured(scores, a & P, b & N) - measured(scores, b & P, a & N),
+        "intra": lambda: measured(scores, a & P, a & N) - measured(scores, b & P, b & N),
+    }
+    if kind in pair:
+        return abs(pair[kind]())
+    single = {
+        "positive": lambda g: measured(scores, g & P, P) - 0.5,
+        "negative": lambda g: measured(scores, g & N, N) - 0.5,
+        "background": lambda g: measured(scores, P, g & N) - measured(scores, g & P, N),
+    }
+    return max(abs(single[kind](g)) for g in (a, b))
+
+
+@pytest.mark.parametrize("kind", AUC_PARITIES)
+def test_the_true_gap_is_within_its_bound(kind):
+    plain = AUCClassifier().fit(DATA.X, DATA.y)
+    free = gap(kind, plain.decision_function(DATA.X))
+    bound = round(0.5 * free, 3)
+    model = AUCClassifier(auc_parity(kind, bound)).fit(
+        DATA.X, DATA.y, sensitive_features=DATA.groups
+    )
+    scores = model.decision_function(DATA.X)
+    assert gap(kind, scores) <= bound + 1e-12
+    assert model.status_.name == "CONVERGED"
+    best = measured(plain.decision_function(DATA.X), POSITIVE, ~POSITIVE)
+    own = measured(scores, POSITIVE, ~POSITIVE)
+    assert own >= best - 0.05
+    name, shown, compared = model.report_.ranking
+    assert name == str(auc())
+    assert shown == pytest.approx(own, abs=1e-9)
+    assert compared == pytest.approx(best, abs=2e-3)
+    assert all(line.holds for line in model.report_.constraints)
+
+
+def test_without_constraints_it_ranks_as_well_as_logistic_regression():
+    scaled = (DATA.X - DATA.X.mean(0)) / DATA.X.std(0)
+    other = LogisticRegression(max_iter=2000).fit(scaled, DATA.y).decision_function(scaled)
+    model = AUCClassifier().fit(DATA.X, DATA.y)
+    own = measured(model.decision_function(DATA.X), POSITIVE, ~POSITIVE)
+    assert own >= measured(other, POSITIVE, ~POSITIVE) - 1e-3
+
+
+@pytest.mark.parametrize(
+    "loss", ["logistic", "squared_hinge", "quadratic", "sigmoid", QuadraticPair(1.0, 0.5)]
+)
+def test_losses(loss):
+    model = AUCClassifier(auc_parity("group", 0.05), loss=loss)
+    model.fit(DATA.X, DATA.y, sensitive_features=DATA.groups)
+    assert gap("group", model.decision_function(DATA.X)) <= 0.05 + 1e-12
+    assert model.report_.ranking[1] > 0.75
+
+
+def test_a_lower_bound_on_every_group():
+    rule = auc(Each(), Each()) >= 0.8
+    model = AUCClassifier(rule, loss="quadratic").fit(
+        DATA.X, DATA.y, sensitive_features=DATA.groups
+    )
+    scores = model.decision_function(DATA.X)
+    for name in np.unique(GROUPS):
+        own = name == GROUPS
+        assert measured(scores, own & POSITIVE, own & ~POSITIVE) >= 0.8
+
+
+def test_probabilities_are_calibrated_and_agree_with_predictions():
+    model = AUCClassifier(auc_parity("inter", 0.05)).fit(
+        DATA.X, DATA.y, sensitive_features=DATA.groups
+    )
+    p = model.predict_proba(DATA.X)[:, 1]
+    assert p.mean() == pytest.approx(POSITIVE.mean(), abs=1e-3)
+    for low in (0.0, 0.2, 0.4):
+        own = (p >= low) & (p < low + 0.2)
+        assert p[own].mean() == pytest.approx(POSITIVE[own].mean(), abs=0.05)
+    predicted = model.predict(DATA.X) == model.classes_[1]
+    np.testing.assert_array_equal(predicted, p > 0.5)
+
+
+def test_order_of_rows_weights_and_sparse_features():
+    rng = np.random.default_rng(0)
+    weight = rng.integers(0, 3, len(DATA.y)).astype(float)
+    rows = np.repeat(np.arange(len(DATA.y)), weight.astype(int))
+    rng.shuffle(rows)
+    model = AUCClassifier(auc_parity("inter", 0.05), tol=1e-8)
+    one = model.fit(DATA.X, DATA.y, DATA.groups, weight).coef_
+    two = model.fit(DATA.X[rows], DATA.y[rows], GROUPS[rows]).coef_
+    np.testing.assert_allclose(one, two, rtol=1e-4, atol=1e-6)
+    model.fit(sparse.csr_array(DATA.X), DATA.y, DATA.groups)
+    assert model.status_.name == "CONVERGED"
+
+
+def test_bounds_that_cannot_be_met_are_said():
+    model = AUCClassifier(auc() >= 0.999, max_seconds=2)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(DATA.X, DATA.y)
+    assert any(
+        issubclass(w.category, InfeasibleWarning) and "AUC" in str(w.message) for w in caught
+    )
+    assert not model.report_.constraints[0].holds
+
+
+def test_warm_start_takes_fewer_steps():
+    model = AUCClassifier(auc_parity("inter", 0.05), warm_start=True)
+    first = model.fit(DATA.X, DATA.y, DATA.groups).n_iter_
+    assert model.fit(DATA.X, DATA.y, DATA.groups).n_iter_ < first
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"loss": "hinge"}, "'loss' parameter of AUCClassifier must be"),
+        ({"constraints": 0.05}, "`constraints` must be rules"),
+        ({"constraints": auc("A", "B") >= 0.5}, "'A'"),
+    ],
+)
+def test_wrong_input(settings, message):
+    with pytest.raises(ValueError, match=message):
+        AUCClassifier(**settings).fit(DATA.X, DATA.y, DATA.groups)
+
+
+def test_scores_of_one_value_are_a_constant_model():
+    """Parity 0 is met by equal scores, or by something better; never silently by nothing."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = AUCClassifier(auc_parity("group", 0.0)).fit(DATA.X, DATA.y, DATA.groups)
+    if all(line.holds for line in model.report_.constraints):
+        assert gap("group", model.decision_function(DATA.X)) <= 1e-12
