@@ -144,7 +144,9 @@ class RateTable:
         """Return what is to be summed: the rates, by pointwise function."""
         grouped = self._by_function()
         return RateSpec(
-            tuple((f, tuple(self._entries[i] for i in places)) for f, places in grouped.items())
+            tuple(
+                (f, tuple(self._entries[i] for i in places)) for (f, _), places in grouped.items()
+            )
         )
 
     @property
@@ -170,12 +172,12 @@ class RateTable:
     def _order(self) -> list[int]:
         return [place for places in self._by_function().values() for place in places]
 
-    def _by_function(self) -> dict[Pointwise, list[int]]:
-        """Return the places of the entries of every pointwise function."""
-        grouped: dict[Pointwise, list[int]] = {}
+    def _by_function(self) -> dict[tuple[Pointwise, bool], list[int]]:
+        """Return the places of the entries of every pointwise function, of scores and of margins."""
+        grouped: dict[tuple[Pointwise, bool], list[int]] = {}
         for place, entry in enumerate(self._entries):
-            grouped.setdefault(entry.function, []).append(place)
-        return grouped or {self._sigmoid: []}
+            grouped.setdefault((entry.function, entry.of_margin), []).append(place)
+        return grouped or {(self._sigmoid, False): []}
 
 
 def _counted(rows: int) -> str:
