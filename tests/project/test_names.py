@@ -67,5 +67,5 @@ def test_every_work_cited_is_listed():
         cited |= {key.removeprefix("In ") for key in CITED.findall(" ".join(text.split()))}
     assert len(cited) > 25
     for key in cited:
-        assert f"| {key} |" in listed, key
+        assert f"| {key} |" in listed, f"list {key} in docs/references.md"
     assert not any(re.search(r"\bP00\d\b", text) for text in SOURCES.values())
