@@ -12,8 +12,9 @@ from scipy import sparse
 from equipoise import _check
 from equipoise.constraints._binding import Binding
 from equipoise.constraints._constraint import Constraint, Inequality
-from equipoise.constraints._expression import Expression, Quotient
+from equipoise.constraints._expression import Expression
 from equipoise.constraints._objective import Unfairness
+from equipoise.constraints._quotient import Quotient
 from equipoise.constraints._rate import Rate
 from equipoise.constraints._rate_table import Line, RateTable
 from equipoise.constraints._sample import Sample
