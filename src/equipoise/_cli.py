@@ -36,8 +36,8 @@ def _checked(check: Callable[..., Any]) -> Callable[[typer.CallbackParam, Any], 
     def callback(option: typer.CallbackParam, value: Any) -> Any:
         try:
             return check("compare", str(option.name), value)
-        except ValueError as error:
-            raise typer.BadParameter(str(error).partition("` ")[2]) from None
+        except _check.InputError as error:
+            raise typer.BadParameter(error.reason) from None
 
     return callback
 

@@ -134,9 +134,10 @@ def test_effective_rows():
         ({"objective": "auc"}, r"`objective` must be a combination of rates or unfairness\(\)"),
         ({"constraints": 0.02}, r"must be rules such as demographic_parity\(0.02\).*got 0.02"),
         ({"constraints": [0.02]}, r"`constraints` must be rules such as"),
+        ({"constraints": [rate("error")]}, r"must be compared with a bound, .*got error"),
         (
             {"constraints": rate("positive")},
-            "must be compared with a bound, as in `positive <= 0.1`",
+            r"must be compared with a bound, as in rate\('positive'\) <= 0.3, got positive",
         ),
         ({"constraints": rate("positive", label=7) <= 0.1}, r"`label` must be one of the classes"),
         ({"constraints": churn(0.1, [0, 1])}, "one prediction for each of the 120 training rows"),

@@ -12,7 +12,7 @@ from equipoise.constraints import (
     recall,
 )
 from equipoise.rows import MemoryGroups
-from equipoise.rows._group_input import MOST_GROUPS
+from equipoise.rows._group_input import MAX_GROUPS
 
 from .examples import N, data
 
@@ -226,7 +226,7 @@ def test_a_million_categories_are_refused_at_once():
 
 
 def test_too_many_pairs_and_too_many_cells():
-    n = 2 * MOST_GROUPS
+    n = 2 * MAX_GROUPS
     y, groups = np.repeat([0, 1], n // 2), np.tile(np.arange(n // 4), 4)
     with pytest.raises(ValueError, match="use reference='mean' or 'overall'"):
         bind(DP, y, groups)

@@ -28,7 +28,7 @@ from equipoise.constraints import (
     recall,
     unfairness,
 )
-from equipoise.terms import Logistic
+from equipoise.terms import Logistic, Sigmoid
 
 from .examples import N, data
 
@@ -297,3 +297,13 @@ def test_sharpness_and_truth():
     np.testing.assert_allclose(
         sharp.at(scores).values[1:], sharp.thresholded(scores)[1:], atol=0.02
     )
+
+
+def test_any_pointwise_function_can_be_a_loss():
+    """Losses are of the margin, also where the function is the one that stands for predictions."""
+    y, groups, scores = data()
+    margin = np.where(y == 1, 1, -1) * scores
+    both = [rate("loss", loss=Sigmoid(1.0)) <= 0.5, rate("positive") <= 0.5]
+    values = bind(both, y, groups).terms.at(scores).values[1:] + 0.5
+    expected = [(1 / (1 + np.exp(-z))).mean() for z in (margin, scores)]
+    np.testing.assert_allclose(values, expected, rtol=1e-12)

@@ -10,7 +10,7 @@ import pytest
 from equipoise import Facts, FunctionProblem, Status, certify, sets, solve
 from equipoise._problem import Problem
 from equipoise.problems import REFERENCES, QuadraticProblem
-from equipoise.run._trace import MOST_ROWS, Trace
+from equipoise.run._trace import MAX_TRACE_ROWS, Trace
 from equipoise.run._watched import Counter
 from equipoise.solvers import (
     SOLVERS,
@@ -93,10 +93,10 @@ def test_trace_is_log_spaced_and_bounded():
     assert ratios.max() < 1.2
     assert (np.diff(result.trace.seconds) >= 0).all()
     trace = Trace()
-    for t in range(3 * MOST_ROWS):
+    for t in range(3 * MAX_TRACE_ROWS):
         trace.add(t, result.certificate, Counter(), 0.0)
-    assert MOST_ROWS / 2 <= len(trace) <= MOST_ROWS
-    assert trace.step[-1] == 3 * MOST_ROWS - 1
+    assert MAX_TRACE_ROWS / 2 <= len(trace) <= MAX_TRACE_ROWS
+    assert trace.step[-1] == 3 * MAX_TRACE_ROWS - 1
     assert (np.diff(trace.step) > 0).all()
 
 

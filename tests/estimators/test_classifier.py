@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from equipoise import ConstrainedClassifier, Status, demographic_parity, equalized_odds, solvers
 from equipoise.datasets import make_census
-from equipoise.models._sketch import LEAST_ROWS
+from equipoise.models._sketch import MIN_SKETCH_ROWS
 
 
 def fitted(census, constraints=None, **options):
@@ -220,13 +220,13 @@ def test_class_weight_moves_predictions_but_not_the_rule(census, gaps):
 
 
 def test_csr_is_dense_and_never_densified(monkeypatch):
-    census = make_census(5 * LEAST_ROWS, seed=0)
+    census = make_census(5 * MIN_SKETCH_ROWS, seed=0)
     X = np.where(np.median(census.X, axis=0) < census.X, census.X, 0.0)
     A = sparse.csr_matrix(X)
 
     def checked(toarray):
         def densify(self, *args, **kwargs):
-            assert self.shape[0] <= LEAST_ROWS / 2, "only pieces of a sketch may be made dense"
+            assert self.shape[0] <= MIN_SKETCH_ROWS / 2, "only pieces of a sketch may be made dense"
             return toarray(self, *args, **kwargs)
 
         return densify

@@ -456,7 +456,7 @@ def test_a_frontier_through_repaired_predictions(small):
 def test_a_moved_threshold_where_rows_are_too_many_to_fix(small, monkeypatch):
     from equipoise.estimators._counted import fixed
 
-    monkeypatch.setattr(fixed, "MOST_ENTRIES", 0)
+    monkeypatch.setattr(fixed, "MAX_DENSE_ENTRIES", 0)
     X, y, race = small
     model = ConstrainedClassifier(eq.equalized_odds(0.1)).fit(X, y, sensitive_features=race)
     predicted = model.predict(X)

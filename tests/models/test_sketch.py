@@ -8,8 +8,8 @@ from equipoise.models import LinearModel, Sketch
 from equipoise.models._sketch import (
     DIAGONAL_FROM,
     KINKED_MATRIX_UP_TO,
-    LEAST_ROWS,
     MATRIX_UP_TO,
+    MIN_SKETCH_ROWS,
 )
 
 
@@ -80,7 +80,7 @@ def test_many_rows_are_sampled_so_that_rare_columns_are_seen(kind):
     A = rare_columns()
     model = LinearModel(kind(A), scale=A.std(0), center=A.mean(0))
     sketch, J = model.sketch(), dense(model)
-    assert LEAST_ROWS / 2 < len(sketch.index) < 4 * LEAST_ROWS
+    assert MIN_SKETCH_ROWS / 2 < len(sketch.index) < 4 * MIN_SKETCH_ROWS
     assert set(range(10)) <= set(sketch.index.tolist())  # the rare column's rows
     w = np.random.default_rng(2).random(len(A)) / len(A)
     H = J.T @ (w[:, None] * J)

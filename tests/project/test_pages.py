@@ -95,6 +95,17 @@ def test_links_lead_to_files_that_are_there(page):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=named)
+def test_files_that_are_named_are_there(page):
+    """Whole paths, or the end of one; `my_...` is what a reader is to write."""
+    there = [f"/{named(path)}" for path in ROOT.rglob("*") if path.suffix]
+    spoken = re.findall(
+        r"`([\w./-]+\.(?:py|md|toml|txt|yml|cff))`", page.read_text(encoding="utf-8")
+    )
+    for name in spoken:
+        assert "my_" in name or any(path.endswith(f"/{name}") for path in there), name
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
 def test_commands_exist(page):
     text = page.read_text(encoding="utf-8")
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))

@@ -239,3 +239,12 @@ def test_wrong_blocks():
     y = np.array([0, 1])
     with pytest.raises(ValueError, match="`parts` must have the same columns"):
         Blocks([MemoryTable(y, np.ones((2, 3))), MemoryTable(y, np.ones((2, 4)))])
+
+
+def test_functions_of_the_scores_agree(rng):
+    whole, blocks = tables()
+    scores = rng.normal(size=N)
+    for rule in RULES.values():
+        ours, theirs = (bind_table(rule(), table).terms for table in (blocks, whole))
+        np.testing.assert_allclose(ours.at(scores).values, theirs.at(scores).values, rtol=1e-12)
+        np.testing.assert_allclose(ours.thresholded(scores), theirs.thresholded(scores), rtol=1e-12)

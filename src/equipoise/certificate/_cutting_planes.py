@@ -20,11 +20,9 @@ from equipoise.problems._proximal import ProximalProblem
 # Rounds at the most; chosen so that an examination ends within seconds on small problems.
 MAX_ROUNDS = 250
 
-# Where there are more planes, those without weight are dropped, but for the `NEWEST_KEPT`;
-# chosen.
-MAX_PLANES = 60
-
-NEWEST_KEPT = 10
+# Where there are more planes than the first number, those without weight are dropped, but for as many of
+# the newest as the second number says; chosen.
+MAX_PLANES, NEWEST_KEPT = 60, 10
 
 # Rounds in a row that lower the error bound by less than a thousandth, after which it gives up;
 # chosen.

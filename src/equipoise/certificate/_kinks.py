@@ -19,7 +19,7 @@ WIDTHS = 1.0, 1e-1, 1e-2, 1e-3, 1e-4
 MAX_MULTIPLIERS = 500
 
 # Added to the diagonal of the normal equations, whose columns have length 1 and may depend on
-# each other.
+# each other; the second is tried where the first does not do. Chosen.
 RIDGES = 1e-8, 1e-6
 
 # How often bounds on the shares and the multipliers they depend on are fitted in turn, at the

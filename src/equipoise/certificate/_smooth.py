@@ -32,11 +32,11 @@ MAX_STEPS = 20_000
 # nothing; chosen.
 PATIENCE = 5
 
-# A function that bends more is not smooth, or not finite.
+# A function that bends more is not smooth, or not finite. Chosen.
 MAX_CURVATURE = 1e30
 
 # The estimate of the curvature is lowered by this factor at every step, and doubled where it
-# proves too low.
+# proves too low. Chosen.
 CURVATURE_DECAY = 0.95
 
 Smooth = Callable[[np.ndarray], tuple[float, np.ndarray]]

@@ -25,7 +25,7 @@ from equipoise.constraints._bounds import (
 from equipoise.constraints._comparison import Comparison
 from equipoise.constraints._constraint import Constraint, Inequality
 from equipoise.constraints._custom import Custom, custom
-from equipoise.constraints._expression import Expression, Quotient, rate
+from equipoise.constraints._expression import Expression, rate
 from equipoise.constraints._from_papers import loss_budget, minority_coverage, parity_pair
 from equipoise.constraints._objective import Unfairness, unfairness
 from equipoise.constraints._pair_rate import Subset
@@ -37,6 +37,7 @@ from equipoise.constraints._parity import (
     false_negative_parity,
     false_positive_parity,
 )
+from equipoise.constraints._quotient import Quotient
 from equipoise.constraints._rate import KINDS, Each
 from equipoise.constraints._rate_table import RateInfo
 

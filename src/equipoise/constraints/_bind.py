@@ -12,9 +12,9 @@ from scipy import sparse
 from equipoise import _check
 from equipoise.constraints._binding import Binding
 from equipoise.constraints._constraint import Constraint, Inequality
-from equipoise.constraints._custom import Custom
-from equipoise.constraints._expression import Expression, Quotient
+from equipoise.constraints._expression import Expression
 from equipoise.constraints._objective import Unfairness
+from equipoise.constraints._quotient import Quotient
 from equipoise.constraints._rate import Rate
 from equipoise.constraints._rate_table import Line, RateTable
 from equipoise.constraints._sample import Sample
@@ -147,17 +147,15 @@ def bind_table(
 def _listed(owner: str, constraints: Any) -> list[Constraint]:
     if isinstance(constraints, Constraint):
         return [constraints]
-    rule = "must be rules such as demographic_parity(0.02) or rate('positive') <= 0.3"
-    if isinstance(constraints, Expression | Quotient):
-        rule = f"must be compared with a bound, as in `{constraints} <= 0.1`"
-    if isinstance(constraints, str | Expression | Quotient) or not isinstance(
-        constraints, Iterable
-    ):
-        _check.fail(owner, "constraints", rule, constraints)
-    listed = list(constraints)
-    for constraint in listed:
-        if not isinstance(constraint, Constraint):
-            _check.fail(owner, "constraints", rule, constraint)
+    several = isinstance(constraints, Iterable) and not isinstance(constraints, str)
+    listed = list(constraints) if several else [constraints]
+    for given in listed:
+        if isinstance(given, Expression | Quotient):
+            rule = "must be compared with a bound, as in rate('positive') <= 0.3"
+            _check.fail(owner, "constraints", rule, given)
+        if not isinstance(given, Constraint):
+            rule = "must be rules such as demographic_parity(0.02) or rate('positive') <= 0.3"
+            _check.fail(owner, "constraints", rule, given)
     return listed
 
 
@@ -213,8 +211,7 @@ def _below(row: Inequality) -> Expression:
 
 def _function_spec(row: Inequality) -> FunctionSpec:
     assert row.function is not None
-    smooth = isinstance(row.source, Custom) and row.source.smooth
-    return FunctionSpec(row.function, row.name, smooth)
+    return FunctionSpec(row.function, row.name, row.smooth)
 
 
 def _unique(rows: list[Inequality]) -> list[Inequality]:

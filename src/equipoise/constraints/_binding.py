@@ -10,7 +10,7 @@ from scipy import sparse
 
 from equipoise.constraints._constraint import Inequality
 from equipoise.constraints._rate_table import RateInfo
-from equipoise.rows import Groups, MemoryTable, SumSpec, Table
+from equipoise.rows import Groups, SumSpec, Table
 from equipoise.terms import Combination, Terms
 
 
@@ -54,9 +54,7 @@ class Binding:
 
     @property
     def terms(self) -> Terms:
-        """Objective and constraints as functions of the scores, for rows in memory."""
-        if not isinstance(self.table, MemoryTable):
-            raise TypeError("Binding.terms: the rows must be in memory.")
+        """Objective and constraints as functions of the scores of all rows, in one place."""
         return Terms(self.table.score_sums(self.specs), self.combination)
 
     def measured(self, values: np.ndarray, sums: Callable[[], np.ndarray]) -> np.ndarray:

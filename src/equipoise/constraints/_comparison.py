@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 from equipoise import _check
 from equipoise.constraints._constraint import Constraint, Inequality
@@ -119,3 +120,16 @@ class Comparison(Constraint):
 
 def _fraction(above: Expression, below: Expression | None) -> str:
     return str(above) if below is None else f"({above}) / ({below})"
+
+
+def number_of(value: Any) -> float | None:
+    """Return a finite float, or None if `value` is not a number."""
+    if isinstance(value, bool | str) or getattr(value, "shape", ()) != ():
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    if not math.isfinite(number):
+        _check.fail("rate", "number", "must be finite", value)
+    return number

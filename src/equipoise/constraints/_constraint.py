@@ -38,6 +38,8 @@ class Inequality:
         For a ratio: what the expression is divided by before it is compared.
     function : callable or None
         For `custom`.
+    smooth : bool
+        Whether the gradient of `function` is Lipschitz.
 
     Notes
     -----
@@ -55,6 +57,7 @@ class Inequality:
     factor: float = 1.0
     denominator: Expression | None = None
     function: Callable[..., Any] | None = None
+    smooth: bool = True
 
     @property
     def counted(self) -> bool:

@@ -29,7 +29,19 @@ class Custom(Constraint):
 
     def expand(self, sample: Sample) -> list[Inequality]:
         """Return one inequality, without rates."""
-        return [Inequality(self.name, "custom", (), None, "<=", 0.0, self, function=self.function)]
+        return [
+            Inequality(
+                self.name,
+                kind="custom",
+                groups=(),
+                expression=None,
+                sense="<=",
+                bound=0.0,
+                source=self,
+                function=self.function,
+                smooth=self.smooth,
+            )
+        ]
 
 
 def custom(function: Callable[..., Any], name: str | None = None, *, smooth: bool = True) -> Custom:

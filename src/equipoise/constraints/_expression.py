@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from equipoise import _check
-from equipoise.constraints._comparison import Comparison
+from equipoise.constraints._comparison import Comparison, number_of
 from equipoise.constraints._pair_rate import PairRate
+from equipoise.constraints._quotient import Absolute, Quotient
 from equipoise.constraints._rate import Rate, cell_of
 from equipoise.rows import ReferencePredictions
 from equipoise.terms import loss_of
@@ -99,7 +98,7 @@ class Expression:
     def __mul__(self, factor: Any) -> Expression:
         if isinstance(factor, Expression):
             raise TypeError("rate: a product of two rates is not linear; multiply by a number.")
-        number = _number(factor)
+        number = number_of(factor)
         if number is None:
             return NotImplemented
         parts = tuple((number * coefficient, part) for coefficient, part in self.parts)
@@ -110,7 +109,7 @@ class Expression:
     def __truediv__(self, divisor: Any) -> Any:
         if isinstance(divisor, Expression):
             return Quotient(self, divisor)
-        number = _number(divisor)
+        number = number_of(divisor)
         if number is None:
             raise TypeError("rate: divide by a number or by another rate.")
         if number == 0.0:
@@ -168,65 +167,6 @@ class Expression:
     __repr__ = __str__
 
 
-@dataclass(frozen=True, eq=False)
-class Absolute:
-    """The absolute value of an expression; only an upper bound makes a constraint of it."""
-
-    expression: Expression
-
-    __array_ufunc__ = None
-
-    def __le__(self, other: Any) -> Comparison:
-        number = _number(other)
-        if number is None:
-            raise TypeError("rate: compare an absolute value with a number: abs(a - b) <= 0.05.")
-        if self.expression.constant:
-            raise TypeError("rate: an absolute value must hold rates only, no constant.")
-        return Comparison(self.expression, "<=", number, absolute=True)
-
-    def __ge__(self, other: Any) -> NoReturn:
-        raise TypeError("rate: only abs(a - b) <= number is a constraint.")
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Quotient:
-    """A ratio of two expressions; compared with a number, or minimised as an objective.
-
-    The bound ``a / b >= c`` is written ``a - c b >= 0``, which is linear in the rates and holds where `b`
-    is 0; reports show the ratio itself.
-    """
-
-    numerator: Expression
-    denominator: Expression
-
-    __array_ufunc__ = None
-
-    def __neg__(self) -> Quotient:
-        return Quotient(-self.numerator, self.denominator)
-
-    def __le__(self, other: Any) -> Comparison:
-        return self._compared("<=", other)
-
-    def __ge__(self, other: Any) -> Comparison:
-        return self._compared(">=", other)
-
-    def _compared(self, sense: str, other: Any) -> Comparison:
-        number = _number(other)
-        if number is None:
-            raise TypeError("rate: compare a ratio with a number: a / b >= 0.8.")
-        if self.numerator.constant:
-            raise TypeError("rate: the numerator of a ratio must hold rates only, no constant.")
-        return Comparison(self.numerator, sense, number, denominator=self.denominator)
-
-    def __bool__(self) -> bool:
-        raise TypeError("rate: a ratio has no truth value before it is compared and fitted.")
-
-    def __str__(self) -> str:
-        return f"({self.numerator}) / ({self.denominator})"
-
-    __repr__ = __str__
-
-
 def _compare(left: Expression, sense: str, other: Any) -> Comparison:
     """Return ``rates <= number``, with all rates on the left."""
     right = _expression(other)
@@ -251,18 +191,5 @@ def _merged(
 def _expression(value: Any) -> Expression | None:
     if isinstance(value, Expression):
         return value
-    number = _number(value)
+    number = number_of(value)
     return None if number is None else Expression((), number)
-
-
-def _number(value: Any) -> float | None:
-    """Return a finite float, or None if `value` is not a number."""
-    if isinstance(value, bool | str) or getattr(value, "shape", ()) != ():
-        return None
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        return None
-    if not math.isfinite(number):
-        _check.fail("rate", "number", "must be finite", value)
-    return number

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from equipoise.constraints._sample import Sample
 
 REFERENCES = ("pairs", "mean", "overall")
-MOST_PAIRS = 10_000
+
+# Differences of two groups' rates in one constraint, at the most: a hundred groups have about as many.
+# Chosen.
+MAX_PAIRS = 10_000
 
 
 class Gap(NamedTuple):
@@ -77,7 +80,7 @@ class Parity(Constraint):
             if len(column) < 2:
                 rule = "needs at least two groups to compare"
                 _check.fail(self.name, "sensitive_features", rule, labels)
-            if self.reference == "pairs" and len(column) * (len(column) - 1) > MOST_PAIRS:
+            if self.reference == "pairs" and len(column) * (len(column) - 1) > MAX_PAIRS:
                 reason = (
                     f"{len(column)} groups are too many to compare each two of them; use "
                     "reference='mean' or 'overall', or merge groups."

@@ -157,15 +157,14 @@ class RateTable:
 
     def specs(self) -> tuple[SumSpec, ...]:
         """Return what is to be summed: the rates, by pointwise function, then means over pairs."""
-        entries = list(self._index)
+        entries: list[Any] = list(self._index)
         rates, pairs = self._by_function()
         made = tuple(
-            (f, tuple(replace(entries[i], total=self._totals[i]) for i in places))  # type: ignore
-            for f, places in rates.items()
+            (f, tuple(replace(entries[i], total=self._totals[i]) for i in places))
+            for (f, _), places in rates.items()
         )
-        spec = RateSpec(made)  # type: ignore[arg-type]
-        return spec, *(
-            PairSpec(function, tuple(entries[i] for i in places))  # type: ignore[misc]
+        return RateSpec(made), *(
+            PairSpec(function, tuple(entries[i] for i in places))
             for function, places in pairs.items()
         )
 
@@ -193,14 +192,20 @@ class RateTable:
         """The places in the order of the sums."""
         return [place for part in self._by_function() for own in part.values() for place in own]
 
-    def _by_function(self) -> tuple[dict[Pointwise, list[int]], dict[PairFunction, list[int]]]:
-        """Return the places of the rates of every pointwise function, and of the pairs of every other."""
-        rates: dict[Any, list[int]] = {}
-        pairs: dict[Any, list[int]] = {}
+    def _by_function(
+        self,
+    ) -> tuple[dict[tuple[Pointwise, bool], list[int]], dict[PairFunction, list[int]]]:
+        """Return the places of the rates of every pointwise function, of scores and of margins; and of
+        the pairs of every function of differences.
+        """
+        rates: dict[tuple[Pointwise, bool], list[int]] = {}
+        pairs: dict[PairFunction, list[int]] = {}
         for entry, place in self._index.items():
-            grouped = rates if place in self._infos else pairs
-            grouped.setdefault(entry.function, []).append(place)
-        return rates or {self._sigmoid: []}, pairs
+            if isinstance(entry, PairEntry):
+                pairs.setdefault(entry.function, []).append(place)
+            else:
+                rates.setdefault((entry.function, entry.of_margin), []).append(place)
+        return rates or {(self._sigmoid, False): []}, pairs
 
 
 def _counted(rows: int) -> str:

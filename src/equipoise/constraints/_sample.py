@@ -10,7 +10,7 @@ import numpy as np
 from equipoise import _check
 from equipoise.constraints._rate import KINDS, Each, Rate
 from equipoise.rows import Cell, GroupColumn, Groups, Table
-from equipoise.rows._group_input import PARAMETER, SHOWN
+from equipoise.rows._group_input import NAMES_LISTED, PARAMETER
 
 Column = list[tuple[Cell, str]]  # the groups of one sensitive column, with their labels
 
@@ -42,7 +42,9 @@ class Sample:
     ) -> None:
         self.table, self.classes = table, table.classes
         if len(self.classes) != 2:
-            found = self.classes if len(self.classes) < SHOWN else f"{len(self.classes)} values"
+            found = (
+                self.classes if len(self.classes) < NAMES_LISTED else f"{len(self.classes)} values"
+            )
             _check.fail(owner, "y", "must hold labels of exactly two classes", found)
         self.best_loss = (
             None if best_loss is None else _check.non_negative(owner, "best_loss", best_loss)
@@ -121,8 +123,10 @@ class Sample:
         column = self._groups(owner).intersection(owner, names)
         small = np.flatnonzero(column.counts < self.min_cell)
         if small.size and self.small_cells == "raise":
-            listed = ", ".join(f"{column.labels[c]} ({column.counts[c]})" for c in small[:SHOWN])
-            more = f" and {small.size - SHOWN} more" if small.size > SHOWN else ""
+            listed = ", ".join(
+                f"{column.labels[c]} ({column.counts[c]})" for c in small[:NAMES_LISTED]
+            )
+            more = f" and {small.size - NAMES_LISTED} more" if small.size > NAMES_LISTED else ""
             reason = (
                 f"{small.size} of {len(column.values)} intersections have fewer than "
                 f"{self.min_cell} rows: {listed}{more}. Merge values, lower `min_cell`, or "

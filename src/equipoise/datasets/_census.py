@@ -8,8 +8,9 @@ from equipoise import _check
 from equipoise.datasets._columns import stack
 from equipoise.datasets._dataset import Dataset
 
+# Every number below is chosen so that the data look like those of a census; none is taken from one.
 RACES = ("white", "black", "asian", "other")
-SHARE = (0.68, 0.17, 0.09, 0.06)
+SHARE = (0.68, 0.17, 0.09, 0.06)  # of the rows, by race
 SCHOOLING = (0.0, -0.9, 0.6, -1.2)  # years of education, by race
 DISTRICT = (0.0, -0.35, 0.05, -0.25)  # log income of the district, by race
 DIRECT = (0.0, -0.6, -0.1, -0.5)  # the label's own bias, by race

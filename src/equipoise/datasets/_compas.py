@@ -1,4 +1,4 @@
-"""COMPAS recidivism data (Angwin, Larson, Mattu & Kirchner, ProPublica 2016).
+"""COMPAS recidivism data (Angwin, Larson, Mattu & Kirchner 2016).
 
 Only what was known at the screening becomes a feature. The COMPAS decile scores, anything dated
 later but the label, and the defendants' names and birth dates are never loaded.

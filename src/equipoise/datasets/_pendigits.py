@@ -1,4 +1,4 @@
-"""Pen-Based Recognition of Handwritten Digits (Alpaydin & Alimoglu; UCI, doi 10.24432/C5MG6K)."""
+"""Pen-Based Recognition of Handwritten Digits (Alpaydin & Alimoglu 1998; UCI, doi 10.24432/C5MG6K)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statlog Image Segmentation (Vision Group, University of Massachusetts 1990; UCI 147)."""
+"""Statlog Image Segmentation (Vision Group, University of Massachusetts, 1990; UCI 147)."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from equipoise.datasets._columns import indices
 from equipoise.datasets._dataset import Dataset
 from equipoise.datasets._fetch import read
 
-SIDE = 16
+SIDE = 16  # pixels of an image's side
 
 
 def load_usps(form: str = "libsvm") -> Dataset:

@@ -16,7 +16,8 @@ from equipoise.rows import ClassLossSpec, Table, column_scales
 from equipoise.sets import L2Ball, Product
 from equipoise.terms import class_loss_combination
 
-ROUGH_STEPS = 30  # towards a classifier that is good for every class, as a start
+# Steps towards a classifier that is good for every class, which is only a start. Chosen.
+ROUGH_STEPS = 30
 
 
 def fit_class_losses(

@@ -13,7 +13,8 @@ from equipoise.constraints import Binding
 from equipoise.estimators._counted import Candidate
 from equipoise.problems import LearningProblem
 
-MOST_SHOWN = 3  # bounds listed in a message
+# Broken bounds that a message lists, at the most. Chosen.
+MAX_LISTED = 3
 
 
 class InfeasibleWarning(UserWarning):
@@ -67,8 +68,8 @@ def complain(owner: str, on_infeasible: str, broken: list[BrokenBound], fit: Can
     """Warn or raise where bounds are broken, as the user chose: "warn", "raise" or "ignore"."""
     if not broken or on_infeasible == "ignore":
         return
-    more = f" (and {len(broken) - MOST_SHOWN} more)" if len(broken) > MOST_SHOWN else ""
-    listed = "; ".join(map(str, broken[:MOST_SHOWN])) + more
+    more = f" (and {len(broken) - MAX_LISTED} more)" if len(broken) > MAX_LISTED else ""
+    listed = "; ".join(map(str, broken[:MAX_LISTED])) + more
     unfinished = fit.result.status in (Status.MAX_SECONDS, Status.INTERRUPTED, Status.STOPPED)
     if unfinished:
         message = f"{owner}: the bounds are not all met yet. {listed}. {fit.result.message}"
@@ -76,7 +77,7 @@ def complain(owner: str, on_infeasible: str, broken: list[BrokenBound], fit: Can
         message = f"{owner}: the bounds could not all be met. {listed}. "
         blocking = list(fit.result.blocking)
         if len(blocking) > 1:
-            message += f"In the way of each other: {', '.join(map(repr, blocking[:MOST_SHOWN]))}. "
+            message += f"In the way of each other: {', '.join(map(repr, blocking[:MAX_LISTED]))}. "
         message += "Loosen these bounds to what was reached, or drop one of them."
     if on_infeasible == "raise":
         raise InfeasibleError(message)

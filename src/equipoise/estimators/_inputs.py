@@ -15,8 +15,14 @@ from equipoise.models import canonical
 from equipoise.rows import MemoryTable
 
 FLOATS = (np.float64, np.float32)
-FAR_FROM_0 = 100.0  # times the range of a column: values of this size need double precision
-LARGEST_SUM = 1e20  # of weights; its inverse is the least: beyond, products leave floating point
+
+# Columns whose values are larger than this many times their range need double precision: single
+# precision would leave five digits or less of what differs between rows. Chosen.
+MAX_SIZE_IN_RANGES = 100.0
+
+# The largest sum of weights; its inverse is the least. Beyond, products of weights and squared features
+# leave the range of floating point. Chosen.
+MAX_WEIGHT_SUM = 1e20
 
 
 def read_table(
@@ -43,7 +49,7 @@ def read_table(
     if sample_weight is not None:
         weight = check_sample_weight(sample_weight, X)
         _check_two(owner, np.unique(y[weight > 0]))
-        if not 1 / LARGEST_SUM <= weight.sum() <= LARGEST_SUM:
+        if not 1 / MAX_WEIGHT_SUM <= weight.sum() <= MAX_WEIGHT_SUM:
             reason = (
                 f"`sample_weight` has the sum {weight.sum():.3g}, which leaves the range of floating "
                 "point; weights count like copies of rows, so scale them to a mean near 1."
@@ -59,7 +65,7 @@ def _is_far(X: Any) -> bool:
     if sparse.issparse(X):
         low, high = low.toarray(), high.toarray()
     size = np.maximum(np.abs(low), np.abs(high))
-    return bool(((high > low) & (size > FAR_FROM_0 * (high - low))).any())
+    return bool(((high > low) & (size > MAX_SIZE_IN_RANGES * (high - low))).any())
 
 
 def split_sensitive(owner: str, X: Any, sensitive_features: Any) -> tuple[Any, Any, tuple]:

@@ -20,7 +20,8 @@ from equipoise.estimators._training import Task
 from equipoise.rows import Table
 from equipoise.solvers import Solver
 
-AIM = 0.1  # of `tol` that solvers aim for: class losses near their bounds are flat
+# The share of `tol` that solvers aim for, since class losses near their bounds are flat. Chosen.
+AIM = 0.1
 
 
 class NeymanPearsonClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):

@@ -13,7 +13,8 @@ from equipoise.constraints import Binding
 from equipoise.estimators._counted import Candidate
 from equipoise.estimators._counts import GroupRates, ModelRates, wilson
 
-MOST_GROUPS = 50  # of a column that are listed
+# Groups of a sensitive column that the report lists, at the most. Chosen.
+MAX_GROUPS_LISTED = 50
 
 
 @dataclass(frozen=True)
@@ -170,7 +171,7 @@ def make_report(binding: Binding, fit: Candidate, plain: Candidate) -> Report:
     )
     groups: list[GroupLine] = []
     for name, column in binding.groups.columns.items() if binding.groups is not None else ():
-        labels = column.labels[:MOST_GROUPS]
+        labels = column.labels[:MAX_GROUPS_LISTED]
         groups += _group_lines(name, labels, own.by_column[name], other.by_column[name])
     return Report(
         status=fit.result.message if fit.result.success or not lines else _status(fit),

@@ -12,7 +12,8 @@ from equipoise._problem import Problem
 from equipoise.run import Budget, Result, solve
 from equipoise.solvers import Solver, choose
 
-ROUGH = 1e-4  # the residual to reach where a problem is only a step on the way to another
+# The residual to reach where a problem is only a step on the way to another one. Chosen.
+ROUGH_TOL = 1e-4
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Runner:
         max_steps: int | None = None,
     ) -> Result:
         """Solve a problem; `previous` is the result of a similar one, whose multipliers help."""
-        tol = max(self.tol, reachable(problem.facts.rounding), ROUGH if rough else 0.0)
+        tol = max(self.tol, reachable(problem.facts.rounding), ROUGH_TOL if rough else 0.0)
         solver = choose(problem, self.aim * tol) if self.solver == "auto" else self.solver
         if previous is not None and previous.success and isinstance(solver, Solver):
             solver = solver.warm_started(previous)

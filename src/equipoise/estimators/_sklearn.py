@@ -86,6 +86,7 @@ class _Nothing:
         return "None"
 
 
+# Seeds are what NumPy takes: 32 bits, or a generator of the old kind.
 _SEED = (_Interval(Integral, 0, 2**32 - 1, closed="both"), _InstanceOf(np.random.RandomState), None)
 _WORDS: dict[Any, tuple] = {"boolean": (bool, np.bool_), "random_state": _SEED}
 

@@ -14,8 +14,12 @@ from threadpoolctl import ThreadpoolController
 
 from equipoise._array import quiet
 
-LARGE_ENTRIES = 1 << 23  # of a dense matrix, from which more than one thread is tried
-FASTER = 0.9  # the time that more threads may take of one thread's
+# More than one thread is tried for dense matrices with at least so many entries. Chosen:
+# smaller products lose more by sharing than they win.
+LARGE_ENTRIES = 1 << 23
+
+# More threads are used where they take at most this share of the time of one. Chosen.
+FASTER = 0.9
 
 
 @contextmanager

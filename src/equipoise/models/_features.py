@@ -12,11 +12,16 @@ from scipy import sparse
 from equipoise import _check
 from equipoise._array import Array, like, namespace, quiet, to_numpy
 
-CACHE_BYTES = 1 << 20  # of the data that stay in the cache of a core between two products
-FEW_ROWS = (
-    1 / 32
-)  # a score-gradient on at most this share of the rows is pulled back from them alone
-CHUNK_ROWS = 1 << 12  # rows handled at a time, so that no copy of the data is made
+# The bytes of data that stay in the cache of a core between two products with them. Chosen: a second-level
+# cache has about as many.
+CACHE_BYTES = 1 << 20
+
+# A gradient that is 0 but for at most this share of the scores is pulled back from those rows alone.
+# Chosen.
+FEW_ROWS = 1 / 32
+
+# Rows that are made double precision at a time, so that the data are not copied as a whole. Chosen.
+CONVERTED_ROWS = 1 << 12
 
 
 class Features:
@@ -193,9 +198,9 @@ class Features:
 
     def _pieces(self) -> Iterator[tuple[Any, Any]]:
         """Yield some rows of `A` at a time in float64, and their squares."""
-        rows = CHUNK_ROWS // 4
+        rows = CONVERTED_ROWS // 4
         if self.is_sparse:
-            rows = max(CHUNK_ROWS // 16, min(CHUNK_ROWS, self.shape[0] // 16))
+            rows = max(CONVERTED_ROWS // 16, min(CONVERTED_ROWS, self.shape[0] // 16))
         for start in range(0, self.shape[0], rows):
             if self.is_sparse:
                 ends = self.A.indptr[start : start + rows + 1]

@@ -14,19 +14,36 @@ if TYPE_CHECKING:
     from equipoise.models._features import Features
     from equipoise.models._linear import LinearModel
 
-# Chosen by `make peers` and `make scaling`; fits are not sensitive to factors of two.
-LEAST_ROWS, MOST_ROWS = 2048, 16384  # of a sketch
-DENSE_ENTRIES, DENSE_ROWS = 1 << 15, 1 << 10  # made dense at a time, at the most
-FEWEST_DENSE_ROWS = 32  # made dense at a time, at the least
-DOUBLE_UP_TO = 32  # parameters: single precision saves nothing there
-KEPT_DENSE = 0.5  # dense rows are kept if they take at most this share of the data's memory
-MATRIX_UP_TO, DIAGONAL_FROM = 64, 600  # parameters: always a matrix, always a diagonal
-ENTRIES_PER_NUMBER = (
-    4  # in between, sparse data get a matrix of d^2 numbers if they have 4 d^2 entries
-)
-KINKED_MATRIX_UP_TO = 2000  # parameters that get a matrix for functions with rounded kinks
-SPARSE_UP_TO = 0.025  # rows less dense than this stay sparse in Gram matrices
-CENTRE_TOO_FAR = 1e4  # scales from 0: beyond, centring after the product would lose all digits
+# All constants here are chosen by `make peers` and `make scaling`; fits are not sensitive to factors of two.
+
+# The rows of a sketch, at the least and at the most.
+MIN_SKETCH_ROWS, MAX_SKETCH_ROWS = 2048, 16384
+
+# Sparse rows are made dense some at a time: at most so many entries, and between so many rows.
+DENSE_ENTRIES, DENSE_ROWS = 1 << 15, 1 << 10
+FEWEST_DENSE_ROWS = 32
+
+# With at most so many parameters, Gram matrices are made in double precision: single saves nothing.
+DOUBLE_UP_TO = 32
+
+# Dense rows are kept for the next time where they take at most this share of the data's memory.
+KEPT_DENSE = 0.5
+
+# With at most the first number of parameters second derivatives are estimated as a matrix, from the second
+# number on as a diagonal. In between, sparse data get a matrix of d^2 numbers where they have at least
+# `ENTRIES_PER_NUMBER` d^2 entries.
+MATRIX_UP_TO, DIAGONAL_FROM = 64, 600
+ENTRIES_PER_NUMBER = 4
+
+# The same limit of a matrix for functions with rounded kinks, whose second derivatives differ more.
+KINKED_MATRIX_UP_TO = 2000
+
+# Rows with a smaller share of entries that are not 0 stay sparse in Gram matrices.
+SPARSE_UP_TO = 0.025
+
+# Where a column's centre is farther from 0 than this many of its scales, the data are centred before the
+# product: after it, no digits would be left.
+CENTRE_TOO_FAR = 1e4
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +87,8 @@ class SketchPlan:
         diagonal = d > DIAGONAL_FROM or (d > MATRIX_UP_TO and few)
         if kinked and d <= KINKED_MATRIX_UP_TO:
             diagonal = False
-        least = max(10 * entries / d**2, LEAST_ROWS, min(16 * d, 2 * LEAST_ROWS))
-        size = int(min(least, MOST_ROWS))
+        least = max(10 * entries / d**2, MIN_SKETCH_ROWS, min(16 * d, 2 * MIN_SKETCH_ROWS))
+        size = int(min(least, MAX_SKETCH_ROWS))
         if diagonal or n <= 2 * size:
             return SketchPlan(n, diagonal, size)
         squares = sum(part.squared_columns * part.shape[0] for part in parts) / n

@@ -10,6 +10,8 @@ from equipoise import _check
 from equipoise._array import Array, dot, like, norm
 from equipoise._problem import Point, Problem
 
+# The lengths of the steps, relative to max(1, |x|), along which values are differenced: the error is least
+# for one of them, which one depends on the function. Chosen.
 STEPS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
 
 

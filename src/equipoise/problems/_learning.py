@@ -18,7 +18,8 @@ from equipoise.rows import MemorySums, RowSums, Sums
 from equipoise.sets import Set, WholeSpace
 from equipoise.terms import Combination, Terms
 
-FEW_GRADIENTS = 2  # so few are formed by one backward pass each: many at once have a fixed cost
+# Up to so many gradients are formed by one backward pass each: forming many at once has a fixed cost. Chosen.
+FEW_GRADIENTS = 2
 
 
 class LearningProblem(Problem):

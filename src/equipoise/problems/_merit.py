@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,7 +14,18 @@ from equipoise._problem import Facts, Point, Problem
 
 
 class Merit(ABC):
-    """A function of the values ``(f_0, f_1, .., f_m)``: returns its value and its slopes ``(m + 1,)``."""
+    """A function of the values ``(f_0, f_1, .., f_m)``: returns its value and its slopes ``(m + 1,)``.
+
+    Attributes
+    ----------
+    smooth : bool
+        Whether it is differentiable in the values.
+    linear : bool
+        Whether its slopes are the same everywhere; then its Hessian is that of the weighted functions.
+    """
+
+    smooth: ClassVar[bool] = True
+    linear: ClassVar[bool] = False
 
     @abstractmethod
     def __call__(self, values: np.ndarray) -> tuple[float, np.ndarray]:
@@ -23,6 +35,8 @@ class Merit(ABC):
 @dataclass(frozen=True, eq=False)
 class Lagrangian(Merit):
     """``f_0 + sum_i lam_i f_i``."""
+
+    linear: ClassVar[bool] = True
 
     lam: np.ndarray
 
@@ -72,6 +86,8 @@ class Violation(Merit):
 class Maximum(Merit):
     """``max(f_0 - level, f_1, .., f_m)``; ties go to the lowest index."""
 
+    smooth: ClassVar[bool] = False
+
     level: float = 0.0
 
     def __call__(self, values: np.ndarray) -> tuple[float, np.ndarray]:
@@ -103,7 +119,7 @@ class MeritProblem(Problem):
         """What is known of the merit."""
         known = self.base.facts
         return Facts(
-            smooth=False if isinstance(self.merit, Maximum) else known.smooth,
+            smooth=known.smooth if self.merit.smooth else False,
             convex_constraints=True,
             convex=known.convex,
             stochastic=known.stochastic,
@@ -114,8 +130,7 @@ class MeritProblem(Problem):
         """Evaluate the merit at `x`."""
         point = self.base.at(x)
         value, slopes = self.merit(point.values)
-        # A Lagrangian is linear in the values, so its Hessian is that of the weighted functions.
-        base_hvp = point.hvp if isinstance(self.merit, Lagrangian) else None
+        base_hvp = point.hvp if self.merit.linear else None
         return Point(
             point.x,
             np.array([value]),

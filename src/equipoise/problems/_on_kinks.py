@@ -9,9 +9,13 @@ from equipoise._problem import Kinks
 from equipoise.rows import NearKinks, RowSums
 from equipoise.terms import Combination, RowKinks
 
-MOST_ROWS = 2000  # on kinks: a solution has about as many as parameters, unless rows repeat
-MOST_ENTRIES = 1e7  # of the derivatives of these rows, which are kept as a dense matrix
-ON_KINK = 1e-12  # a score this close to a kink is on it; relative to the largest score
+# Rows whose scores are on kinks, at the most. Chosen: a solution has about as many as parameters, unless
+# rows repeat, and their derivatives are a dense matrix, which has at most `MAX_JACOBIAN_ENTRIES`.
+MAX_ROWS_ON_KINKS = 2000
+MAX_JACOBIAN_ENTRIES = 1e7
+
+# A score this close to a kink, relative to the largest score, is on it: the rest is rounding error.
+ON_KINK = 1e-12
 
 
 def point_on_kinks(
@@ -22,7 +26,7 @@ def point_on_kinks(
     None where there are no such scores, or too many, or where it is not known how the functions
     depend on a sum with a kink.
     """
-    most = int(min(MOST_ROWS, MOST_ENTRIES / rows.dim))
+    most = int(min(MAX_ROWS_ON_KINKS, MAX_JACOBIAN_ENTRIES / rows.dim))
     near = rows.near_kinks(x, width, most)
     if near is None:
         return None

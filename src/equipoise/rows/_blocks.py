@@ -19,7 +19,7 @@ from equipoise.rows._groups import BlockGroups
 from equipoise.rows._memory_sums import MemorySums
 from equipoise.rows._memory_table import MemoryTable
 from equipoise.rows._table import ColumnMoments, Table
-from equipoise.terms import JoinedSums
+from equipoise.terms import JoinedSums, ScoreSum
 
 
 @final
@@ -97,6 +97,10 @@ class Blocks(Table):
     def row_sums(self, units: LinearUnits, specs: Sequence[SumSpec]) -> BlockSums:
         """Return sums over the rows, added up over the blocks."""
         return self.assembled(specs, [partial(part.row_sums, units) for part in self.parts])
+
+    def score_sums(self, specs: Sequence[SumSpec]) -> ScoreSum:
+        """Return sums over the rows of all blocks, brought together, as functions of the scores."""
+        return self.gathered().score_sums(specs)
 
     def assembled(self, specs: Sequence[SumSpec], makers: Sequence[Any]) -> BlockSums:
         """Return sums over the rows of all blocks from makers of the sums of each."""

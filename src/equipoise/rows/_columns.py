@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-CHUNK_ROWS = 1 << 14  # rows of sparse data handled at a time, so that no copy of the data is made
-CACHED_ROWS = 1 << 10  # rows of dense data handled at a time: they stay in the cache of a core
+# Rows of sparse data that are handled at a time, so that the data are not copied as a whole. Chosen.
+SPARSE_CHUNK_ROWS = 1 << 14
+
+# Rows of dense data that are handled at a time. Chosen: they stay in the cache of a core.
+DENSE_CHUNK_ROWS = 1 << 10
 
 
 def column_moments(X: Any, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -19,8 +22,8 @@ def column_moments(X: Any, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, 
         total = np.einsum("i,ij->j", weight, X, dtype=np.float64)
         square = np.einsum("i,ij,ij->j", weight, X, X, dtype=np.float64)
         present = np.zeros(d)
-        for start in range(0, n, CACHED_ROWS):
-            some = slice(start, start + CACHED_ROWS)
+        for start in range(0, n, DENSE_CHUNK_ROWS):
+            some = slice(start, start + DENSE_CHUNK_ROWS)
             present += weight[some] @ (X[some] != 0)
         return total, square, present
     total, square, present = np.zeros(d), np.zeros(d), np.zeros(d)
@@ -51,7 +54,7 @@ def squared_distances(
 
 def _pieces(X: Any, weight: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Yield columns, entries and weights of some rows of a CSR matrix at a time."""
-    rows = int(np.clip(X.shape[0] // 16, 64, CHUNK_ROWS))
+    rows = int(np.clip(X.shape[0] // 16, 64, SPARSE_CHUNK_ROWS))
     for start in range(0, X.shape[0], rows):
         ends = X.indptr[start : start + rows + 1]
         some = slice(ends[0], ends[-1])

@@ -86,6 +86,11 @@ class RateEntry:
     reference: ReferencePredictions | None = None
     total: float = 1.0  # the weight of the subgroup, over all rows wherever they are
 
+    @property
+    def of_margin(self) -> bool:
+        """Whether the function is applied to the margin, as losses are, and not to the score."""
+        return self.base == "loss"
+
     def part(self, start: int, rows: int) -> RateEntry:
         """Return the rate with the reference predictions of some rows only."""
         if self.reference is None:
@@ -121,7 +126,7 @@ class SumSpec(ABC):
 @final
 @dataclass(frozen=True)
 class RateSpec(SumSpec):
-    """Rates, grouped by their pointwise function."""
+    """Rates, grouped by their pointwise function, and by whether it is one of the margin."""
 
     groups: tuple[tuple[Pointwise, tuple[RateEntry, ...]], ...]
 

@@ -10,8 +10,12 @@ import numpy as np
 from equipoise import _check
 
 PARAMETER = "sensitive_features"
-MOST_GROUPS = 1000
-SHOWN = 8  # names listed in a message
+
+# Groups of a sensitive column, at the most: with more, a column of numbers was probably meant. Chosen.
+MAX_GROUPS = 1000
+
+# Names that a message lists, at the most. Chosen.
+NAMES_LISTED = 8
 
 
 def columns_of(owner: str, features: Any) -> dict[str, Any]:
@@ -115,7 +119,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def _check_count(owner: str, name: str, count: int, n: int) -> None:
-    if count > MOST_GROUPS or (count > 20 and count > n / 2):
+    if count > MAX_GROUPS or (count > 20 and count > n / 2):
         too_many(owner, name, count, n)
 
 
@@ -124,7 +128,7 @@ def too_many(owner: str, name: str, count: int, n: int) -> NoReturn:
     reason = (
         f"must hold groups of several rows, but column {name!r} has {count} different values in "
         f"{n} rows. Choose another column, or merge its values into few groups (bin a number, "
-        f"shorten a code); {MOST_GROUPS} groups is the most."
+        f"shorten a code); {MAX_GROUPS} groups is the most."
     )
     raise _check.InputError(owner, f"`{PARAMETER}` {reason}", PARAMETER)
 
@@ -132,5 +136,5 @@ def too_many(owner: str, name: str, count: int, n: int) -> NoReturn:
 def listed(values: Any) -> str:
     """Return the first values in words."""
     values = list(values)
-    shown = ", ".join(repr(value) for value in values[:SHOWN])
-    return shown + (f", ... ({len(values)} in all)" if len(values) > SHOWN else "")
+    shown = ", ".join(repr(value) for value in values[:NAMES_LISTED])
+    return shown + (f", ... ({len(values)} in all)" if len(values) > NAMES_LISTED else "")

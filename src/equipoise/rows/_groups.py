@@ -12,7 +12,7 @@ import numpy as np
 
 from equipoise import _check
 from equipoise.rows._group_input import (
-    MOST_GROUPS,
+    MAX_GROUPS,
     array_of,
     coded,
     columns_of,
@@ -59,7 +59,7 @@ class GroupColumn:
     ) -> None:
         self.columns, self.values, self.labels = columns, tuple(values), tuple(labels)
         self.counts = counts
-        self.codes = None if codes is None else codes.astype(np.int16)  # MOST_GROUPS fit
+        self.codes = None if codes is None else codes.astype(np.int16)  # MAX_GROUPS fit
         self._position = {value: code for code, value in enumerate(values)}
 
     @property
@@ -121,7 +121,7 @@ class Groups(ABC):
         if len(parts) < 2:
             _check.fail(owner, "column", "needs two columns for intersections", names)
         found = self.crossed(tuple(part.columns[0] for part in parts))
-        if len(found.values) > MOST_GROUPS:
+        if len(found.values) > MAX_GROUPS:
             too_many(owner, found.name, len(found.values), int(found.counts.sum()))
         return found
 

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from equipoise.rows._entries import SumSpec
     from equipoise.rows._memory_table import MemoryTable
 
-FEWEST_HEAVY, MOST_HEAVY = 512, 4096  # rows on rounded kinks that an estimate takes one by one
+# Rows on rounded kinks that an estimate of second derivatives takes one by one: twice as many as parameters,
+# but not fewer or more than these. Chosen.
+MIN_HEAVY_ROWS, MAX_HEAVY_ROWS = 512, 4096
 
 
 class MemorySums(RowSums):
@@ -210,5 +212,5 @@ def _heaviest(bends: np.ndarray, dim: int) -> np.ndarray:
     A solution lies on at most `dim` kinks. Twice as many rows are taken, because those next to the kinks
     bend the functions in the directions along which all kinks are kept.
     """
-    number = min(max(2 * dim, FEWEST_HEAVY), MOST_HEAVY, bends.size)
+    number = min(max(2 * dim, MIN_HEAVY_ROWS), MAX_HEAVY_ROWS, bends.size)
     return np.sort(np.argpartition(-bends, number - 1)[:number])

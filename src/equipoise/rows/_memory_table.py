@@ -15,19 +15,11 @@ from equipoise.rows._atoms import atoms_of
 from equipoise.rows._columns import column_moments, squared_distances
 from equipoise.rows._digest import digest
 from equipoise.rows._entries import PairEntry, RateEntry, Subgroup, SumSpec, Tally
-from equipoise.rows._group_input import SHOWN
+from equipoise.rows._group_input import NAMES_LISTED
 from equipoise.rows._groups import Groups, MemoryGroups, row_numbers
 from equipoise.rows._memory_sums import MemorySums
 from equipoise.rows._table import ColumnMoments, Table
-from equipoise.terms import (
-    JoinedSums,
-    PairFunction,
-    PairSums,
-    Pointwise,
-    Rates,
-    ScoreSum,
-    Sigmoid,
-)
+from equipoise.terms import JoinedSums, PairFunction, PairSums, Pointwise, Rates, ScoreSum
 
 
 @final
@@ -169,11 +161,11 @@ class MemoryTable(Table):
         unknown = set(np.unique(given).tolist()) - set(self.classes)
         if unknown:
             rule = f"must hold labels of the classes {self.classes}"
-            _check.fail("churn", "reference", rule, sorted(unknown, key=str)[:SHOWN])
+            _check.fail("churn", "reference", rule, sorted(unknown, key=str)[:NAMES_LISTED])
         return given == self.classes[1]
 
     def rates(self, function: Pointwise, entries: Sequence[RateEntry]) -> Rates:
-        """Return rates of one pointwise function: this table's part of each."""
+        """Return rates of one pointwise function of scores, or of margins: this table's part of each."""
         rows, values = [np.empty(0, np.int32)], [np.empty(0)]
         for entry in entries:
             index = self._rows_of(entry.subgroup)
@@ -188,7 +180,7 @@ class MemoryTable(Table):
         shape = (self.n_rows, len(entries))
         matrix = sparse.csc_array((np.concatenate(values), *columns), shape=shape)
         sign = None
-        if not isinstance(function, Sigmoid):  # of the margin, not of the score
+        if any(entry.of_margin for entry in entries):
             sign = np.where(self.positive, 1, -1).astype(np.int8)
         return Rates(function, matrix, sign)
 

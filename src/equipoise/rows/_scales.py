@@ -7,14 +7,20 @@ import numpy as np
 from equipoise import _check
 from equipoise.rows._table import Table
 
-LOST_SQUARE = 1e-280  # squares below this have lost their digits
+# Squares below this have lost digits: the least number with all its digits is 2e-308. Chosen, with room for
+# sums over rows.
+LOST_SQUARE = 1e-280
+
 # A column counts as constant where its variance is at most this share of its mean square: that much is
 # rounding error.
 CONSTANT = 1e-12
+
 # Where the variance is at most this share, the difference of two means of squares has lost half of its
-# digits, and the variance is computed again from centred values.
+# digits, and the variance is computed again from centred values. Chosen.
 FAR_FROM_0 = 1e-6
+
 # A column with a smaller share of entries that are not 0 is taken for one of indicators, and not centred.
+# Chosen: half of them, less rounding errors.
 MOSTLY_0 = 0.5 - 1e-9
 
 

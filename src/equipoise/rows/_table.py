@@ -13,6 +13,7 @@ from equipoise.models import LinearUnits
 from equipoise.rows._entries import RateEntry, SumSpec, Tally
 from equipoise.rows._groups import Groups
 from equipoise.rows._row_sums import RowSums
+from equipoise.terms import ScoreSum
 
 if TYPE_CHECKING:
     from equipoise.rows._memory_table import MemoryTable
@@ -106,6 +107,10 @@ class Table(ABC):
     @abstractmethod
     def row_sums(self, units: LinearUnits, specs: Sequence[SumSpec]) -> RowSums:
         """Return sums over the rows as functions of the parameters of a linear model."""
+
+    @abstractmethod
+    def score_sums(self, specs: Sequence[SumSpec]) -> ScoreSum:
+        """Return sums over the rows as functions of all their scores, in one place."""
 
     @abstractmethod
     def digest(self) -> str:

@@ -7,8 +7,12 @@ from typing import Any
 
 from equipoise.certificate import Certificate
 
-EVERY_SECONDS = 0.1  # between two drawings
-LABEL_WIDTH, BAR_WIDTH = 24, 12  # characters; numbers are cut off first on a narrow terminal
+# The time between two drawings of the bar. Chosen.
+EVERY_SECONDS = 0.1
+
+# The characters of the label and of the bar. Chosen: the numbers after them are cut off first on a narrow
+# terminal.
+LABEL_WIDTH, BAR_WIDTH = 24, 12
 
 
 class Display:

@@ -10,7 +10,8 @@ import numpy as np
 from equipoise.certificate import Certificate
 from equipoise.run._watched import Counter
 
-MOST_ROWS = 2000  # beyond, every other row is dropped
+# Rows of a trace, at the most; beyond, every other row is dropped. Chosen.
+MAX_TRACE_ROWS = 2000
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Examination:
 class Trace:
     """Columns over the examinations; ``len(trace)`` rows.
 
-    Beyond `MOST_ROWS` rows every other one is dropped, the newest kept, so memory stays bounded.
+    Beyond `MAX_TRACE_ROWS` rows every other one is dropped, the newest kept, so memory stays bounded.
     """
 
     rows: list[Examination] = field(default_factory=list)
@@ -63,7 +64,7 @@ class Trace:
                 stage=stage,
             )
         )
-        if len(self.rows) > MOST_ROWS:
+        if len(self.rows) > MAX_TRACE_ROWS:
             self.rows = self.rows[:-1:2] + self.rows[-1:]
 
     def __len__(self) -> int:

@@ -13,7 +13,7 @@ from equipoise._array import Array, namespace, norm
 from equipoise.sets._linear_rows import LinearRows
 
 ACTIVE = 1e-10
-"""A bound counts as reached within ``ACTIVE * max(1, scale)``."""
+"""A bound counts as reached within ``ACTIVE * max(1, scale)``; chosen, far above rounding errors."""
 
 
 class Set(ABC):

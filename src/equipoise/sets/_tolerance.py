@@ -10,7 +10,7 @@ from equipoise._array import Array, namespace
 from equipoise.sets._set import ACTIVE
 
 SUPPORT = 1e-12
-"""A coordinate counts as zero within ``SUPPORT * max(1, scale)``."""
+"""A coordinate counts as zero within ``SUPPORT * max(1, scale)``; chosen, above rounding errors."""
 
 
 def rounding(x: Array) -> float:

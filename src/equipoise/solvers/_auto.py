@@ -54,7 +54,7 @@ def choose(problem: Problem, tol: float = 1e-8) -> Solver:
       without noise. Averages over batches stop at the noise, whereas `Problem.at` is exact.
     """
     finish = _deterministic(problem, tol)
-    if not problem.facts.stochastic or isinstance(finish, SwitchingSubgradient):
+    if not problem.facts.stochastic or finish == _switching(problem):
         return finish
     return Sequence(_switching(problem), finish, steps=BATCHES)
 

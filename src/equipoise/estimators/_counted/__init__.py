@@ -14,7 +14,12 @@ from equipoise.estimators._counted.candidate import (
 from equipoise.estimators._counted.fixed import TurnPredictions
 from equipoise.estimators._counted.repair import Repair
 from equipoise.estimators._counted.search import Search, Stage, ended_early, run_stages
-from equipoise.estimators._counted.shifting import SHARPER, FinishBest, FirstShift, ShiftAgain
+from equipoise.estimators._counted.shifting import (
+    SHARPNESS_FACTORS,
+    FinishBest,
+    FirstShift,
+    ShiftAgain,
+)
 from equipoise.estimators._runner import Runner
 from equipoise.problems import LearningProblem
 from equipoise.run import Result
@@ -22,7 +27,7 @@ from equipoise.run import Result
 STAGES: tuple[Stage, ...] = (
     FirstShift(),
     TurnPredictions(),
-    *(ShiftAgain(factor) for factor in SHARPER),
+    *(ShiftAgain(factor) for factor in SHARPNESS_FACTORS),
     FinishBest(),
     Repair(),
 )

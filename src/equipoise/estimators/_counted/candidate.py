@@ -13,7 +13,8 @@ from equipoise.estimators._runner import reachable
 from equipoise.problems import LearningProblem
 from equipoise.run import Result
 
-COUNTED = 1e-12  # what rounding may add to a counted rate
+# What rounding errors may add to a counted rate, which is a sum of as many weights as rows. Chosen.
+COUNTED = 1e-12
 
 
 @dataclass(frozen=True)

@@ -19,14 +19,31 @@ from equipoise.rows import MemorySums
 from equipoise.run import Verdict
 from equipoise.terms import Terms, fixed_predictions
 
-MOST_MODELS = 8  # repaired predictions that are looked at
-NEAREST_ROWS = 300  # rows whose predictions may be turned over, or a quarter of all
-MOST_ENTRIES = 2_000_000  # rows x parameters, beyond which predictions are not fixed row by row
-MOST_ENTRIES_WIDE = 50_000_000  # the same where rows are few beside parameters
-MOST_STEPS = 300  # of a solver, for one pattern of predictions
-MOST_NODES = 200  # of an integer program
-ALIKE = 1e-10  # scores that differ by less, relative to the largest, are turned together
-MARGIN = 1e-3  # how far from 0 the scores of fixed predictions stay
+# Repaired predictions for which a model is looked for, at the most. Chosen.
+MAX_PATTERNS = 8
+
+# Only the predictions of this many rows, those with the smallest scores, may be turned over; of a quarter
+# of all rows where that is more. Chosen.
+NEAREST_ROWS = 300
+
+# With more rows x parameters, predictions are not fixed row by row, as each row is a constraint of its
+# own; the second number holds where rows are few beside parameters (`is_wide`). Chosen.
+MAX_DENSE_ENTRIES, MAX_DENSE_ENTRIES_IF_WIDE = 2_000_000, 50_000_000
+
+# Steps of the solver for one pattern of predictions, at the most. Chosen.
+MAX_STEPS_PER_PATTERN = 300
+
+# Nodes of the integer program that chooses the predictions to turn over, at the most. Chosen.
+MAX_NODES = 200
+
+# Rows whose scores differ by less, relative to the largest score, are turned over together: their
+# features are the same, but for rounding errors.
+SAME_SCORE = 1e-10
+
+# The scores of fixed predictions stay this far from 0, so that rounding errors do not turn them over
+# again. Chosen; the verdict names it.
+MARGIN = 1e-3
+
 FIXED = (
     "Converged: of all models with the same predictions (and every score at least {margin:g} from 0) "
     "the one returned {claim}. All bounds hold on the counted rates."
@@ -65,7 +82,7 @@ def is_wide(problem: LearningProblem) -> bool:
 
 def can_fix(problem: LearningProblem, allowed: np.ndarray) -> bool:
     """Whether predictions can be fixed row by row: few rows, and constraints linear in counted rates."""
-    most = MOST_ENTRIES_WIDE if is_wide(problem) else MOST_ENTRIES
+    most = MAX_DENSE_ENTRIES_IF_WIDE if is_wide(problem) else MAX_DENSE_ENTRIES
     small = problem.rows.n_rows * problem.dim <= most
     linear = all(place == 0 for place, _ in problem.combination.bent)
     counted = bool((allowed <= COUNTED).any())
@@ -91,7 +108,7 @@ def turned_over(
     for fit in models:
         scores = rows.model.predicted(fit.x)
         key = (scores > 0).tobytes()
-        if key in seen or len(patterns) == MOST_MODELS or len(seen) == 2 * MOST_MODELS:
+        if key in seen or len(patterns) == MAX_PATTERNS or len(seen) == 2 * MAX_PATTERNS:
             continue
         seen.add(key)
         positive = _turned(problem, rows, scores, fit, runner)  # 1
@@ -114,7 +131,7 @@ def best_with(
     beside = np.flatnonzero(fit.allowed > COUNTED).tolist()
     terms = fixed_predictions(Terms(rows.sums, problem.combination), positive, MARGIN, beside)
     fixed = LearningProblem.of(rows.model, terms, domain=problem.domain, l2=problem.l2)
-    result = runner.solve(fixed, fit.x, max_steps=MOST_STEPS)
+    result = runner.solve(fixed, fit.x, max_steps=MAX_STEPS_PER_PATTERN)
     if result.status is Status.CONVERGED:
         convex = fixed.facts.convex is True
         claim = "has the least objective" if convex else "meets the optimality conditions"
@@ -146,7 +163,7 @@ def _turned(
     positive, counted = scores > 0, fit.allowed <= COUNTED
     nearest = np.argsort(np.abs(scores), kind="stable")[: max(NEAREST_ROWS, scores.size // 4)]
     near = scores[nearest]
-    rounded = np.round(near / (ALIKE * max(float(np.abs(scores).max()), 1e-300)))
+    rounded = np.round(near / (SAME_SCORE * max(float(np.abs(scores).max()), 1e-300)))
     _, alike = np.unique(rounded, return_inverse=True)  # the same features: turned together
     n = int(alike.max()) + 1
     sums = _indicator(alike, n)
@@ -155,7 +172,7 @@ def _turned(
     effects, room = _scaled(effects.toarray(), -fit.counted[counted])
     cells, cell = np.unique(effects.round(12), axis=1, return_inverse=True)
     k, cost = cells.shape[1], sums @ np.abs(near)
-    options = {"node_limit": MOST_NODES, "mip_rel_gap": 1e-3}
+    options = {"node_limit": MAX_NODES, "mip_rel_gap": 1e-3}
     options["presolve"] = False  # with presolve, HiGHS may print
     if np.isfinite(runner.budget.remaining):
         options["time_limit"] = max(runner.budget.remaining, 1e-3)

@@ -9,7 +9,7 @@ import numpy as np
 
 from equipoise._status import Status
 from equipoise.estimators._counted.candidate import Candidate, measure
-from equipoise.estimators._counted.fixed import MOST_MODELS, best_with, can_fix, turned_over
+from equipoise.estimators._counted.fixed import MAX_PATTERNS, best_with, can_fix, turned_over
 from equipoise.estimators._counted.search import Search, Stage
 from equipoise.estimators._counted.threshold import move_threshold
 from equipoise.estimators._runner import Runner
@@ -17,7 +17,10 @@ from equipoise.problems import LearningProblem
 from equipoise.run import Verdict
 from equipoise.sets import L2Ball
 
-RADIUS = 50.0  # of the ball in which the violation is minimised: sigmoids there are nearly steps
+# The radius of the ball in which the violation is minimised where the domain has no bounds. Chosen: in
+# units of standardised features, sigmoids at its boundary are nearly steps.
+RADIUS = 50.0
+
 ROUGHLY = (
     "The bounds hold on the counted rates. The certificate says how far the model is from optimal."
 )
@@ -52,7 +55,7 @@ class Repair(Stage):
         kept = [_without_claims(fit, least.result.tol) for fit in (*tried, *solved)]
         kept = [fit for fit in kept if fit.keeps_bounds]
         if not any(fit.certified for fit in kept):  # 3
-            moved = [move_threshold(problem, fit) for fit in (least, *closest[:MOST_MODELS])]
+            moved = [move_threshold(problem, fit) for fit in (least, *closest[:MAX_PATTERNS])]
             kept += [fit for fit in moved if fit is not None]
             again = turned_over(problem, kept, runner)
             solved, kept = solved + again, kept + [fit for fit in again if fit.keeps_bounds]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-SMALL_SLOPE = 1e-3  # relative to the largest (or 1): a shift along it would change nothing
+# Slopes below this, relative to the largest slope or to 1 where that is more, count as 0: a shift along
+# them would change nothing. Chosen.
+SMALL_SLOPE = 1e-3
 
 
 class Secant:

@@ -21,14 +21,28 @@ from equipoise.problems import LearningProblem
 # standard deviation of four widths, most lie where a sigmoid is nearly a step. Without this choice a
 # fit costs 27 % more (22 fits: census, COMPAS, bank, Adult, sparse, wide, 25 groups).
 SPREAD_IN_WIDTHS = 4.0
-SHARPEST_START = 10.0
-SHARPER = (1.0, 3.0, 6.0, 12.0)  # times the first sharpness: what is tried where it does not settle
-ROUNDS = 5  # of shifting, at each sharpness
-MENDING_ROUNDS = 2  # new shifts where a bound breaks when a rough solution is made exact
-OVERSHOOT = 1.5  # violations added in the last round: rather too tight than broken
-# How much of the objective may be left to gain from bounds that are not used up: where one bound is
-# used up, and anyway.
+
+# The first sharpness at the most, however small the scores are. Chosen.
+MAX_FIRST_SHARPNESS = 10.0
+
+# Where shifting does not settle, it starts anew with sigmoids that are sharper than the first by these
+# factors, one after the other. Chosen.
+SHARPNESS_FACTORS = (1.0, 3.0, 6.0, 12.0)
+
+# How often the shift is corrected with the same sharpness. Chosen.
+SHIFTS_PER_SHARPNESS = 5
+
+# How often the shift is corrected where a bound breaks when a rough solution is made exact. Chosen.
+SHIFTS_AFTER_FINISHING = 2
+
+# Where no model has kept its bounds so far, the last shift adds this many times the violation: a bound
+# that is too tight serves better than one that is broken. Chosen.
+OVERSHOOT = 1.5
+
+# Bounds that are not used up leave something to gain in the objective. A model is good enough where that
+# is at most the first number and some bound is used up, or at most the second number. Chosen.
 LITTLE_GAIN, NEGLIGIBLE_GAIN = 0.01, 0.003
+
 # What a previous model has left of a bound is kept as it is between these multiples of `Search.spare`, so
 # that the model does not move because of them. Chosen.
 STAY_WITHIN = 0.75, 1.25
@@ -75,9 +89,11 @@ class ShiftAgain(Stage):
         sharp = sharpened(search.problem, self.factor * sharpness_for(search))
         last = search.best.result
         secant = Secant(self._shift_still_missing(search, sharp, search.best))
-        for attempt in range(ROUNDS):
+        for attempt in range(SHIFTS_PER_SHARPNESS):
             shift = secant.shift
-            if attempt == ROUNDS - 1 and not any(fit.keeps_bounds for fit in search.tried):
+            if attempt == SHIFTS_PER_SHARPNESS - 1 and not any(
+                fit.keeps_bounds for fit in search.tried
+            ):
                 shift = shift + OVERSHOOT * search.tried[-1].violation
             fit = search.solve(sharp.shifted(shift), last.x, last, search.rough)
             if is_settled(search, fit) and (found := finished(search, fit)) is not None:
@@ -120,7 +136,7 @@ def finished(search: Search, fit: Candidate) -> Candidate | None:
     if not (fit.keeps_bounds and search.is_useful(fit)):
         return None
     end = search.solve(fit.problem, fit.x, fit.result, False)
-    for _ in range(MENDING_ROUNDS):
+    for _ in range(SHIFTS_AFTER_FINISHING):
         if end.keeps_bounds or not end.result.success:
             break
         shifted = end.problem.shifted(shift_at(search, end.problem, end))
@@ -154,7 +170,9 @@ def sharpness_for(search: Search) -> float:
     if search.unconstrained is None:
         return 1.0
     return float(
-        np.clip(SPREAD_IN_WIDTHS / max(search.unconstrained.spread, 1e-300), 1.0, SHARPEST_START)
+        np.clip(
+            SPREAD_IN_WIDTHS / max(search.unconstrained.spread, 1e-300), 1.0, MAX_FIRST_SHARPNESS
+        )
     )
 
 

@@ -15,8 +15,13 @@ from equipoise.estimators._counted.candidate import (
 from equipoise.problems import LearningProblem
 from equipoise.run import Verdict
 
-ALL_TRIED = 1000  # thresholds; where there are more, those near the present one and fewer far away
-GROWTH = 1.1  # of the distance from one threshold to the next, then
+# Up to so many thresholds are all tried. Chosen.
+TRIED_ONE_BY_ONE = 1000
+
+# Where there are more, the distance from the present threshold grows by this factor from one to the next.
+# Chosen.
+GROWTH = 1.1
+
 MOVED = (
     "The bounds hold on the counted rates, after the threshold was moved. The certificate says how far "
     "the model is from optimal."
@@ -49,7 +54,7 @@ def with_threshold(
         return None
     ordered = rows.sorted_scores(x)
     edges = (ordered[1:] + ordered[:-1]) / 2
-    if edges.size > ALL_TRIED:
+    if edges.size > TRIED_ONE_BY_ONE:
         count = 1 + np.log(edges.size) / np.log(GROWTH)
         steps = np.ceil(GROWTH ** np.arange(count)).astype(int)
         places = int(np.searchsorted(edges, 0.0)) + np.concatenate((-steps, [0], steps))

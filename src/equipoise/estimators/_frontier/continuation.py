@@ -10,7 +10,8 @@ import numpy as np
 from equipoise.constraints import Binding
 from equipoise.estimators._counted import Candidate
 
-ACTIVE = 1e-9  # a multiplier above this belongs to an active constraint
+# A constraint with a multiplier above this counts as active. Chosen.
+ACTIVE_MULTIPLIER = 1e-9
 
 
 def rebound(binding: Binding | None, old: Any, new: Any) -> Binding | None:
@@ -54,5 +55,7 @@ def ahead(fits: list[tuple[float, Candidate]], bound: float) -> Candidate | None
 def _similar(fit: Candidate, last: Candidate) -> bool:
     """Whether two fits lie on one smooth path: certified, with the same active constraints."""
     ours, theirs = fit.result.multipliers, last.result.multipliers
-    alike = ours.shape == theirs.shape and np.array_equal(ours > ACTIVE, theirs > ACTIVE)
+    alike = ours.shape == theirs.shape and np.array_equal(
+        ours > ACTIVE_MULTIPLIER, theirs > ACTIVE_MULTIPLIER
+    )
     return fit.certified and last.certified and alike

@@ -11,9 +11,17 @@ from scipy import sparse
 
 from equipoise.problems import LearningProblem
 
-PRIMAL_STEP, DUAL_STEP = 0.3, 2.0  # for standardised features and rates; chosen on census and Adult
-FORGETTING = 8.0  # the average leaves out early iterates: weights grow like t^8
-LEAST_NEW = 0.02  # the weight of a new batch in the running count of predictions, at the least
+# The first step sizes of the model and of the multipliers, for standardised features. Chosen on census
+# and Adult data.
+PRIMAL_STEP, DUAL_STEP = 0.3, 2.0
+
+# In the average over iterates, the weight of step t grows like t to this power, so that early iterates
+# hardly count (Shamir & Zhang 2013 average in this way). Chosen.
+FORGETTING = 8.0
+
+# The weight of a new batch in the running count of predictions, at the least: about the last fifty
+# batches count. Chosen.
+LEAST_NEW = 0.02
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from equipoise.solvers._methods.apg import AcceleratedProjectedGradient
 from equipoise.solvers._oracle import Oracle
 from equipoise.solvers._parts.backtracking import Backtracking
 from equipoise.solvers._parts.estimates import first_penalty
+from equipoise.solvers._parts.parameters import check_positive_if_given
 from equipoise.solvers._parts.stopping import (
     GapAndViolationAtMost,
     ResidualAtMost,
@@ -120,9 +121,7 @@ class AugmentedLagrangian(Staged[Outer], Oracle[StagedState[Outer]]):
 
     def __post_init__(self) -> None:
         owner = type(self).__name__
-        for parameter in ("penalty", "accuracy"):
-            if getattr(self, parameter) is not None:
-                _check.positive(owner, parameter, getattr(self, parameter))
+        check_positive_if_given(self, "penalty", "accuracy")
         if not _check.positive(owner, "growth", self.growth) > 1:
             _check.fail(owner, "growth", "must exceed 1", self.growth)
         _check.between(owner, "progress", self.progress, 0.0, 1.0)

@@ -19,10 +19,11 @@ from equipoise.solvers._solver import DETERMINISTIC, SMOOTH, Claim, Guarantee, S
 
 __all__ = ["ExactPenalty", "PenaltyRule", "Add", "Multiply"]
 
-# The radius at which the method gives up: about the tolerance of its linear programs.
+# The radius at which the method gives up: about the tolerance of its linear programs. Chosen.
 SMALLEST_RADIUS = 1e-10
 
 # A step reaches the radius where it is at least this share of it: the linear program is inexact.
+# Chosen.
 REACHES_RADIUS = 0.99
 
 

@@ -18,6 +18,7 @@ from equipoise.solvers._parts.backtracking import Backtracking
 from equipoise.solvers._parts.best_pair import BestPair
 from equipoise.solvers._parts.dual_and_centre_steps import CentreStep, DualStep
 from equipoise.solvers._parts.estimates import Constants, constants
+from equipoise.solvers._parts.parameters import check_positive_if_given
 from equipoise.solvers._parts.warm_start import Start, first_multipliers, start_from
 from equipoise.solvers._solver import (
     CONVEX_CONSTRAINTS,
@@ -118,9 +119,7 @@ class IMELa(Staged[Outer]):
 
     def __post_init__(self) -> None:
         owner = type(self).__name__
-        for parameter in ("prox", "dual_step", "centre_step", "smoothness"):
-            if getattr(self, parameter) is not None:
-                _check.positive(owner, parameter, getattr(self, parameter))
+        check_positive_if_given(self, "prox", "dual_step", "centre_step", "smoothness")
         if self.centre_step is not None:
             _check.between(owner, "centre_step", self.centre_step, 0, 1)
         _check.positive(owner, "inner_tol", self.inner_tol)

@@ -17,6 +17,7 @@ from equipoise.solvers._methods.apg import AcceleratedProjectedGradient
 from equipoise.solvers._parts.backtracking import Backtracking
 from equipoise.solvers._parts.best_pair import BestPair
 from equipoise.solvers._parts.estimates import Constants, constants
+from equipoise.solvers._parts.parameters import check_positive_if_given
 from equipoise.solvers._parts.steps import Inverse, SquareRoot, StepRule
 from equipoise.solvers._solver import CONVEX_CONSTRAINTS, SMOOTH, Claim, Guarantee, Need, Solver
 from equipoise.solvers._staged import Staged
@@ -113,9 +114,7 @@ class IPPP(Staged[Outer]):
             _check.positive(owner, "penalty", self.penalty)
         if self.inner_tol is not None and not isinstance(self.inner_tol, StepRule):
             _check.fail(owner, "inner_tol", "must be a StepRule", self.inner_tol)
-        for parameter in ("prox", "smoothness"):
-            if getattr(self, parameter) is not None:
-                _check.positive(owner, parameter, getattr(self, parameter))
+        check_positive_if_given(self, "prox", "smoothness")
         _check.count(owner, "steps", self.steps, least=1)
 
     @classmethod

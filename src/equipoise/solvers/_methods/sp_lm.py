@@ -15,6 +15,7 @@ from equipoise.certificate import Residuals
 from equipoise.solvers._parts.best_pair import BestPair
 from equipoise.solvers._parts.dual_and_centre_steps import CentreStep, DualStep
 from equipoise.solvers._parts.estimates import Constants, constants
+from equipoise.solvers._parts.parameters import check_positive_if_given
 from equipoise.solvers._parts.warm_start import Start, first_multipliers, start_from
 from equipoise.solvers._solver import (
     CONVEX_CONSTRAINTS,
@@ -112,9 +113,7 @@ class SPLM(Solver[State]):
 
     def __post_init__(self) -> None:
         owner = type(self).__name__
-        for parameter in ("step_size", "dual_step", "centre_step", "prox", "smoothness"):
-            if getattr(self, parameter) is not None:
-                _check.positive(owner, parameter, getattr(self, parameter))
+        check_positive_if_given(self, "step_size", "dual_step", "centre_step", "prox", "smoothness")
         if self.centre_step is not None:
             _check.between(owner, "centre_step", self.centre_step, 0, 1)
         if not self.cap > 0:

@@ -13,6 +13,7 @@ from equipoise._array import Array, norm, to_numpy
 from equipoise._problem import Point, Problem
 from equipoise._status import Status
 from equipoise.solvers._oracle import Oracle
+from equipoise.solvers._parts.parameters import check_positive_if_given
 from equipoise.solvers._parts.warm_start import Start, first_multipliers, start_from
 from equipoise.solvers._solver import Claim, Finished, Guarantee
 
@@ -90,9 +91,7 @@ class YuNeelyWei(Oracle[State]):
     def __post_init__(self) -> None:
         owner = "YuNeelyWei"
         _check.count(owner, "steps", self.steps, least=1)
-        for parameter in ("objective_weight", "damping"):
-            if getattr(self, parameter) is not None:
-                _check.positive(owner, parameter, getattr(self, parameter))
+        check_positive_if_given(self, "objective_weight", "damping")
         _check.choice(owner, "returns", self.returns, ("last", "mean"))
 
     @property

@@ -25,7 +25,7 @@ SUFFICIENT_INCREASE, MAX_HALVINGS = 1e-4, 30
 DIFFERENCE_STEP = 1e-7
 
 # Added to the scaled Hessian in turn, until the quadratic program succeeds: rows may be parallel. The
-# Newton steps correct what it changes.
+# Newton steps correct what it changes. Chosen.
 RIDGES = 1e-9, 1e-7, 1e-5
 
 

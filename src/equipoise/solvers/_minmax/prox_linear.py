@@ -18,7 +18,7 @@ from equipoise.solvers._solver import Guarantee
 # Chosen; half and twice of it take 16 % and 19 % more work (docs/constants.md).
 LOWER_L = 0.7
 
-# Doublings and added functions in one step, at the most: then L is beyond all bounds.
+# Doublings and added functions in one step, at the most: then L is beyond all bounds. Chosen.
 MAX_TRIES = 60
 
 

@@ -15,6 +15,7 @@ from equipoise._problem import Point, Problem
 FIRST_PENALTY = 10.0
 
 # An estimate of the smoothness is doubled: power iteration finds a lower bound, and at one point.
+# Chosen.
 DOUBT = 2.0
 
 # The length of the steps, relative to max(1, |x|), along which differences of gradients are taken:

@@ -12,7 +12,7 @@ from scipy.sparse.linalg import ArpackError, eigs
 from equipoise import _check
 from equipoise.sets._simplex import Simplex
 
-# Up to so many weights, least squares is as fast as Arnoldi's method.
+# Up to so many weights, least squares is as fast as Arnoldi's method. Chosen.
 MAX_WEIGHTS_FOR_LEAST_SQUARES = 100
 
 # The error of a stationary distribution that is accepted, in the sum of absolute values: a thousand

@@ -1,0 +1,71 @@
+"""Names: every class has its own, every constant says what it is, and every work cited is listed."""
+
+import ast
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import equipoise
+
+PACKAGE = Path(equipoise.__file__).parent
+ROOT = Path(__file__).parents[2]
+SOURCES = {path: path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")}
+SHARED = {"State", "Outer"}  # each solver has its own
+CITED = re.compile(r"[A-Z][\w'-]+(?:, [A-Z][\w'-]+)*(?: & [A-Z][\w' -]*?[a-z])? (?:19|20)\d\d\b")
+
+
+def test_a_class_name_means_one_class():
+    where = defaultdict(list)
+    for path, text in SOURCES.items():
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.ClassDef) and node.name not in SHARED:
+                where[node.name].append(path.relative_to(PACKAGE).as_posix())
+    assert {name: paths for name, paths in where.items() if len(paths) > 1} == {}
+
+
+def constants(text):
+    """The names in capitals that a module gives to numbers, and whether a comment explains them."""
+    lines = text.splitlines()
+    for node in ast.parse(text).body:
+        if not isinstance(node, ast.Assign):
+            continue
+        targets = node.targets[0].elts if isinstance(node.targets[0], ast.Tuple) else node.targets
+        parts = list(ast.walk(node.value))
+        values = [part.value for part in parts if isinstance(part, ast.Constant)]
+        numbers = any(type(value) in (int, float) for value in values)
+        if any(isinstance(part, ast.Lambda) for part in parts):
+            continue
+        names = [target.id for target in targets if isinstance(target, ast.Name)]
+        if not numbers or not any(name.isupper() for name in names):
+            continue
+        first = node.lineno - 1
+        while first > 0 and lines[first - 1].strip():  # a comment is for all lines below it
+            first -= 1
+        around = lines[first : node.end_lineno + 1]
+        yield names, any("#" in line or line.startswith('"""') for line in around)
+
+
+def test_every_number_with_a_name_is_explained():
+    found = 0
+    for path, text in SOURCES.items():
+        for names, explained in constants(text):
+            found += 1
+            assert explained, f"{path.relative_to(PACKAGE)}: say what {', '.join(names)} means"
+    assert found > 100
+
+
+def test_unexplained_numbers_are_found():
+    text = 'A = 1\n\nB = 2  # seen\n\n# seen\nC, D = 3.0, 4\nE = 5\n\nF = 6\n"""Seen."""\n\nG = (7, "x")\n'
+    found = {names[0]: explained for names, explained in constants(text)}
+    assert found == {"A": False, "B": True, "C": True, "E": True, "F": True, "G": False}
+
+
+def test_every_work_cited_is_listed():
+    listed = (ROOT / "docs" / "references.md").read_text(encoding="utf-8")
+    cited = set()
+    for text in SOURCES.values():
+        cited |= {key.removeprefix("In ") for key in CITED.findall(" ".join(text.split()))}
+    assert len(cited) > 25
+    for key in cited:
+        assert f"| {key} |" in listed, f"list {key} in docs/references.md"
+    assert not any(re.search(r"\bP00\d\b", text) for text in SOURCES.values())
