@@ -47,6 +47,7 @@ _LAZY = {  # scikit-learn is loaded only when an estimator is asked for
     "AUCClassifier": "equipoise.estimators",
     "frontier": "equipoise.estimators",
     "estimators": "equipoise",
+    "metrics": "equipoise",
     "datasets": "equipoise",
 }
 
@@ -112,4 +113,5 @@ __all__ = [
     "solvers",
     "datasets",
     "estimators",
+    "metrics",
 ]
