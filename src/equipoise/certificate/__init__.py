@@ -3,6 +3,7 @@
 What ``__all__`` lists may be imported from here. Everything else is private and may change.
 """
 
+from equipoise.certificate._curvature import violation_curvature
 from equipoise.certificate._examiner import Certificate, certify, examine
 from equipoise.certificate._infeasibility import Infeasibility, diagnose
 from equipoise.certificate._kinks import NearKKT, near_kinks
@@ -11,6 +12,8 @@ from equipoise.certificate._near_stationarity import (
     near_stationarity,
     near_within,
 )
+from equipoise.certificate._proof import InfeasibilityProof
+from equipoise.certificate._proving import MAX_ROUNDS, provable, prove_infeasible
 from equipoise.certificate._residuals import Residuals
 
 __all__ = [
@@ -19,7 +22,12 @@ __all__ = [
     "certify",
     "examine",
     "Infeasibility",
+    "InfeasibilityProof",
+    "MAX_ROUNDS",
     "diagnose",
+    "provable",
+    "prove_infeasible",
+    "violation_curvature",
     "NearStationarity",
     "near_stationarity",
     "near_within",

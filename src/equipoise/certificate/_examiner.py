@@ -130,7 +130,9 @@ def certify(
     owner = "certify"
     _check.kind(owner, "problem", problem, Problem)
     active_within = _check.non_negative(owner, "active_within", active_within)
-    point = problem.at(_check.point(owner, "x", x, problem.dim))
+    x = _check.point(owner, "x", x, problem.dim)
+    with np.errstate(over="ignore", invalid="ignore"):
+        point = problem.at(x)
     return examine(problem, point, _given(problem, multipliers), active_within)
 
 

@@ -87,7 +87,7 @@ class Run:
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
             self.budget.stop(status)
-        except NonFiniteError as error:
+        except (NonFiniteError, OverflowError) as error:
             status, self.detail = Status.NON_FINITE, str(error)
         except BaseException as error:
             self.watch.read()

@@ -102,12 +102,13 @@ def solve(
     if checkpoint is not None and not isinstance(checkpoint, Checkpoint):
         checkpoint = Checkpoint(checkpoint)
     check_needs(method, problem, start)
-    if budget is not None:
-        run = Run(problem, method, start, seed, tol, density, checkpoint, budget)
-        return run.go(max_steps, max_seconds)
-    with Budget(callback=callback, progress=progress, name=type(method).__name__) as own:
-        run = Run(problem, method, start, seed, tol, density, checkpoint, own)
-        return run.go(max_steps, max_seconds)
+    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite shows in the status
+        if budget is not None:
+            run = Run(problem, method, start, seed, tol, density, checkpoint, budget)
+            return run.go(max_steps, max_seconds)
+        with Budget(callback=callback, progress=progress, name=type(method).__name__) as own:
+            run = Run(problem, method, start, seed, tol, density, checkpoint, own)
+            return run.go(max_steps, max_seconds)
 
 
 def _solver(problem: Problem, solver: Solver | str, tol: float) -> Solver:
