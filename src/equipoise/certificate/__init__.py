@@ -3,7 +3,8 @@
 What ``__all__`` lists may be imported from here. Everything else is private and may change.
 """
 
-from equipoise.certificate._examiner import Certificate, certify, examine
+from equipoise.certificate._curvature import Curvature, curvature_at, violation_curvature
+from equipoise.certificate._examiner import Certificate, certify, examine, with_curvature
 from equipoise.certificate._infeasibility import Infeasibility, diagnose
 from equipoise.certificate._kinks import NearKKT, near_kinks
 from equipoise.certificate._near_stationarity import (
@@ -18,6 +19,10 @@ __all__ = [
     "Residuals",
     "certify",
     "examine",
+    "with_curvature",
+    "Curvature",
+    "curvature_at",
+    "violation_curvature",
     "Infeasibility",
     "diagnose",
     "NearStationarity",

@@ -22,6 +22,10 @@ from equipoise.run._watched import Counter, WatchedProblem
 
 CLAIMS = (Status.CONVERGED, Status.INFEASIBLE)
 BUDGET = (Status.MAX_STEPS, Status.MAX_SECONDS, Status.STALLED)
+NO_MINIMUM = (
+    "The point returned meets the first-order conditions, but is a saddle or a maximum "
+    "(see `certificate.curvature`). Start elsewhere, or raise the budget."
+)
 # A proof may take one round of cutting planes (two evaluations) for this many evaluations of the solver,
 # so that it costs at most a quarter of what the run has cost. Chosen.
 EVALUATIONS_PER_ROUND = 8
@@ -95,6 +99,8 @@ def judge(
         return Verdict(status, f"The violation is {violation:.3g}, `tol` is {tol:g}. {rule}")
     if status not in CLAIMS + BUDGET:
         return Verdict(status)
+    if certificate.curvature is not None and certificate.curvature.negative:
+        return Verdict(Status.STALLED if status in CLAIMS else status, claim=NO_MINIMUM)
     if tol > 0 and certificate.residual <= tol:
         return Verdict(Status.CONVERGED)
     if violation > tol and least <= tol:
