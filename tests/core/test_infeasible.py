@@ -217,3 +217,25 @@ def test_problems_with_a_planted_point_are_not_called_infeasible(first):
         result = solve(planted(seed), tol=1e-6, max_steps=500)
         assert result.status is not Status.INFEASIBLE, seed
         assert result.status is not Status.LOCALLY_INFEASIBLE, seed
+
+
+@pytest.mark.parametrize("facts", [Facts(), Facts(smooth=True)])
+def test_a_run_leaves_the_maximum_of_the_violation(facts):
+    outside = under(
+        lambda x: (1 - x @ x, -2 * x), dim=2, facts=facts, objective=lambda x: (x @ x, 2 * x)
+    )
+    result = solve(outside, x0=np.zeros(2), tol=1e-6)
+    assert result.status is Status.CONVERGED
+    assert np.linalg.norm(result.x) == pytest.approx(1.0, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "facts", [Facts(), Facts(smooth=True), Facts(smooth=False, weak_convexity=4.0)]
+)
+def test_a_run_goes_on_from_a_feasible_point_found_elsewhere(facts):
+    problem = under(
+        two_hills, facts=facts, domain=sets.Box(-3, 3, dim=1), objective=lambda x: (x @ x, 2 * x)
+    )
+    result = solve(problem, x0=-np.ones(1), tol=1e-6, max_steps=1000)
+    assert result.success
+    assert result.x == pytest.approx([0.957865], abs=1e-5)

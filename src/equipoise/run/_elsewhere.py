@@ -31,6 +31,15 @@ DAMPING = 1e-10
 FAR = 10.0
 
 
+# Forward passes that the search may take in any case; more after a run that took more. Chosen.
+LEAST_EVALUATIONS = 100
+
+
+def allowance(evaluations: int) -> int:
+    """Return how many forward passes a search may take after a run of so many: at most half as many."""
+    return max(LEAST_EVALUATIONS, evaluations // 2)
+
+
 @dataclass
 class Elsewhere:
     """A search for a point whose violation is at most `allowed`.

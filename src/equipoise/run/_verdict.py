@@ -23,7 +23,7 @@ from equipoise.certificate import (
     prove_infeasible,
     violation_curvature,
 )
-from equipoise.run._elsewhere import Elsewhere
+from equipoise.run._elsewhere import Elsewhere, allowance
 from equipoise.run._watched import Counter, WatchedProblem
 
 CLAIMS = (Status.CONVERGED, Status.LOCALLY_INFEASIBLE)
@@ -33,6 +33,10 @@ BUDGET = {
     Status.MAX_SECONDS: "The time budget was used up.",
     Status.STALLED: "The method can make no more progress.",
 }
+NO_MINIMUM = (
+    "The point returned meets the first-order conditions, but is a saddle or a maximum "
+    "(see `certificate.curvature`). Start elsewhere, or raise the budget."
+)
 # A proof may take one round of cutting planes (two evaluations) for this many evaluations of the solver,
 # so that it costs at most a quarter of what the run has cost. Chosen.
 EVALUATIONS_PER_ROUND = 8
@@ -43,10 +47,6 @@ FOUND_ELSEWHERE = (
 
 # Rounds that the search for a proof of infeasibility may take in any case; chosen.
 LEAST_ROUNDS = 20
-
-# Evaluations that the search for a feasible point elsewhere may take in any case, after that as many as
-# the run; chosen.
-LEAST_EVALUATIONS = 200
 
 
 @dataclass(frozen=True)
@@ -131,6 +131,8 @@ def judge(
         return Verdict(status, f"The violation is {violation:.3g}, `tol` is {tol:g}. {rule}")
     if status not in CLAIMS and status not in BUDGET:
         return Verdict(status)
+    if certificate.curvature is not None and certificate.curvature.negative:
+        return Verdict(Status.STALLED if status in CLAIMS else status, claim=NO_MINIMUM)
     if tol > 0 and certificate.residual <= tol:
         return Verdict(Status.CONVERGED)
     if violation > tol and least <= tol:
@@ -185,7 +187,7 @@ def _finding(
     curvature = violation_curvature(watched, point)
     if curvature is not None and curvature.negative:
         return unknown
-    start = Elsewhere(watched, tol, max(LEAST_EVALUATIONS, evaluations)).search(x)
+    start = Elsewhere(watched, tol, allowance(evaluations)).search(x)
     if start is not None:
         return Verdict(unknown.ended, FOUND_ELSEWHERE, start=start)
     detail = _in_the_way(found.violation, found.weights)
