@@ -152,9 +152,11 @@ def certify(
     x = _check.point(owner, "x", x, problem.dim)
     with np.errstate(over="ignore", invalid="ignore"):
         point = problem.at(x)
-    certificate = examine(problem, point, _given(problem, multipliers), active_within)
-    near = second_order and certificate.residual <= KKT_WITHIN * max(1.0, norm(point.gradient(0)))
-    return with_curvature(problem, point, certificate) if near else certificate
+        certificate = examine(problem, point, _given(problem, multipliers), active_within)
+        near = second_order and certificate.residual <= KKT_WITHIN * max(
+            1.0, norm(point.gradient(0))
+        )
+        return with_curvature(problem, point, certificate) if near else certificate
 
 
 def with_curvature(problem: Problem, point: Point, certificate: Certificate) -> Certificate:
