@@ -163,7 +163,7 @@ def _no_feasible_point(
         unknown = Verdict(Status.NOT_FOUND, detail, reason=ended)
     try:
         return _finding(problem, unknown, certificate, tol, evaluations)
-    except (NonFiniteError, np.linalg.LinAlgError, KeyboardInterrupt):
+    except (NonFiniteError, OverflowError, np.linalg.LinAlgError, KeyboardInterrupt):
         return unknown  # the run's result is not lost
 
 
@@ -213,5 +213,5 @@ def _near(
         return near_within(
             WatchedProblem(problem, Counter()), x, tol, evaluations // EVALUATIONS_PER_ROUND
         )
-    except (NonFiniteError, np.linalg.LinAlgError, KeyboardInterrupt):
+    except (NonFiniteError, OverflowError, np.linalg.LinAlgError, KeyboardInterrupt):
         return None  # no proof; the run's result is not lost
