@@ -17,6 +17,9 @@ RESTARTS = 6
 # Steps of one descent at the most; chosen. Each is a Gauss-Newton step, so few are needed.
 STEPS = 40
 
+# One start may take this share of the forward passes that are left; chosen.
+SHARE_OF_START = 0.4
+
 # Violated constraints whose gradients a step uses, the largest first; chosen.
 MOST = 32
 
@@ -33,7 +36,7 @@ FAR = 10.0
 
 
 # Forward passes that the search may take in any case; more after a run that took more. Chosen.
-LEAST_EVALUATIONS = 100
+LEAST_EVALUATIONS = 200
 
 
 def allowance(evaluations: int) -> int:
@@ -90,6 +93,7 @@ class Elsewhere:
 
     def _descend(self, y: np.ndarray) -> Array | None:
         """Lower ``sum_i [f_i]_+^2`` by projected Gauss-Newton steps, else the largest f_i by Polyak's."""
+        least = (1 - SHARE_OF_START) * self.evaluations
         point = self._at(y)
         for _ in range(STEPS):
             if not all_finite(point.values):
@@ -97,7 +101,7 @@ class Elsewhere:
             if point.violation <= self.allowed:
                 return point.x
             new = self._lower(point)
-            if new is None or self.evaluations <= 0:
+            if new is None or self.evaluations <= least:
                 return None
             point = new
         return point.x if point.violation <= self.allowed else None
