@@ -205,7 +205,7 @@ def test_the_maximum_of_the_violation_is_told_from_its_minimum():
 
 
 @pytest.mark.parametrize("as_bound", [True, False])
-@pytest.mark.parametrize("slope, negative", [(0.5, False), (0.05, True)])
+@pytest.mark.parametrize(("slope", "negative"), [(0.5, False), (0.05, True)])
 def test_a_rough_residual_does_not_hide_a_multiplier(slope, negative, as_bound):
     """``slope x - x^2`` for ``x >= 0``, known within 0.1: a slope of 0.5 holds the minimum at 0."""
 
