@@ -10,7 +10,6 @@ from equipoise._array import Array
 from equipoise._problem import NonFiniteError, Point, Problem
 from equipoise._status import Status
 from equipoise.certificate import (
-    MAX_ROUNDS,
     Certificate,
     InfeasibilityProof,
     NearKKT,
@@ -176,7 +175,7 @@ def _finding(
     found = diagnose(watched, point)
     double = isinstance(x, np.ndarray) and x.dtype == np.float64
     if double and provable(problem) and (tol > 0 or found.is_stationary):
-        rounds = min(MAX_ROUNDS, max(LEAST_ROUNDS, evaluations // EVALUATIONS_PER_ROUND))
+        rounds = max(LEAST_ROUNDS, evaluations // EVALUATIONS_PER_ROUND)
         search = prove_infeasible(watched, x, tol, rounds)
         if search.proof is not None:
             blocking = search.proof.shares(problem)
