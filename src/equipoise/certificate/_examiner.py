@@ -10,12 +10,18 @@ import numpy as np
 from equipoise import _check
 from equipoise._array import Array, all_finite, norm, to_numpy
 from equipoise._problem import Point, Problem
-from equipoise.certificate._multipliers import fit_multipliers
+from equipoise.certificate._curvature import Curvature, curvature_at
+from equipoise.certificate._multipliers import finite_rows, fit_multipliers
 from equipoise.certificate._residuals import Residuals
+from equipoise.certificate._rounding import with_rounding
 
 # Only constraints with ``f_i(x) >= -ACTIVE_WITHIN`` may get a fitted multiplier. Chosen, and
 # generous: complementarity makes the multiplier of a constraint that is not active costly anyway.
 ACTIVE_WITHIN = 0.1
+
+# Second order is a question about KKT points: where the residual is at most this share of the objective's
+# gradient, or of 1. Chosen.
+KKT_WITHIN = 1e-3
 
 
 @dataclass(frozen=True)
@@ -31,14 +37,18 @@ class Certificate:
     multipliers : ndarray of shape (m,)
         Non-negative; those given, or fitted.
     residuals : Residuals
-        Stationarity, violation and complementarity. Where a function has a kink, one subgradient is
-        used, and stationarity is only bounded from above: see `near_stationarity`.
+        Stationarity, violation and complementarity, rounding errors included. Where a function has a
+        kink, one subgradient is used, and stationarity is only bounded from above: see
+        `near_stationarity`.
     outside : float
         The distance of `x` from the domain, which the violation includes.
     fitted : bool
         Whether the examiner fitted the multipliers.
     names : tuple of str
         Names of the constraints.
+    curvature : Curvature or None
+        The least curvature of the Lagrangian on the critical cone, and what it is worth. None where it
+        was not looked at: far from a KKT point, at kinks, or because it was not asked for.
     """
 
     x: Array
@@ -48,6 +58,7 @@ class Certificate:
     outside: float
     fitted: bool
     names: tuple[str, ...]
+    curvature: Curvature | None = None
 
     @property
     def objective(self) -> float:
@@ -94,11 +105,18 @@ class Certificate:
         more = f", and {positive.size - leading.size} more" if positive.size > leading.size else ""
         kind = "fitted" if self.fitted else "given"
         lines.append(f"multipliers      {listed or 'none positive'}{more} ({kind})")
+        if self.curvature is not None:
+            lines.append(f"curvature        {self.curvature}")
         return "\n".join(lines)
 
 
 def certify(
-    problem: Problem, x: Array, multipliers: Any = None, *, active_within: float = ACTIVE_WITHIN
+    problem: Problem,
+    x: Array,
+    multipliers: Any = None,
+    *,
+    active_within: float = ACTIVE_WITHIN,
+    second_order: bool = True,
 ) -> Certificate:
     """Examine a point, wherever it comes from.
 
@@ -111,6 +129,9 @@ def certify(
         complementarity are fitted over the nearly active constraints.
     active_within : float
         A constraint is nearly active where ``f_i(x) >= -active_within``.
+    second_order : bool
+        Look at the curvature too, where `x` is about a KKT point and the functions may be smooth: at
+        most 50 Hessian products, or two evaluations for each where the problem has none.
 
     Returns
     -------
@@ -128,8 +149,20 @@ def certify(
     owner = "certify"
     _check.kind(owner, "problem", problem, Problem)
     active_within = _check.non_negative(owner, "active_within", active_within)
-    point = problem.at(_check.point(owner, "x", x, problem.dim))
-    return examine(problem, point, _given(problem, multipliers), active_within)
+    x = _check.point(owner, "x", x, problem.dim)
+    with np.errstate(over="ignore", invalid="ignore"):
+        point = problem.at(x)
+        certificate = examine(problem, point, _given(problem, multipliers), active_within)
+        near = second_order and certificate.residual <= KKT_WITHIN * max(
+            1.0, norm(point.gradient(0))
+        )
+        return with_curvature(problem, point, certificate) if near else certificate
+
+
+def with_curvature(problem: Problem, point: Point, certificate: Certificate) -> Certificate:
+    """Return the certificate of an evaluated point with its curvature."""
+    found = curvature_at(problem, point, certificate.multipliers, certificate.residual)
+    return replace(certificate, curvature=found)
 
 
 def examine(
@@ -140,15 +173,16 @@ def examine(
 ) -> Certificate:
     """Certify a point that is already evaluated."""
     _finite_values(problem, point)
-    x, lam = to_numpy(point.x), multipliers
-    if lam is None:
-        lam, downhill = fit_multipliers(problem, point, active_within)
-    else:
-        downhill = -to_numpy(point.lagrangian_gradient(lam))
-    if not all_finite(downhill):
-        raise ValueError("certify: the gradient of the Lagrangian is not finite at this point.")
-    residuals = Residuals.at(problem, replace(point, x=x), lam, -downhill)
-    outside = _outside(problem, x)
+    x, lam, terms = to_numpy(point.x), multipliers, None
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is an infinite residual
+        if lam is None:
+            lam, downhill, terms = fit_multipliers(problem, point, active_within)
+        else:
+            downhill = _downhill(problem, point, lam)
+        flat = replace(point, x=x)
+        residuals = Residuals.at(problem, flat, lam, -downhill)
+        residuals = with_rounding(problem, flat, lam, residuals, terms)
+        outside = _outside(problem, x)
     return Certificate(
         x=point.x,
         values=point.values,
@@ -158,6 +192,16 @@ def examine(
         fitted=multipliers is None,
         names=problem.names,
     )
+
+
+def _downhill(problem: Problem, point: Point, multipliers: np.ndarray) -> np.ndarray:
+    """Return ``-grad L``; where only the multipliers are too large for it, it is infinite."""
+    downhill = -to_numpy(point.lagrangian_gradient(multipliers))
+    if all_finite(downhill):
+        return downhill
+    used = np.append(0, 1 + np.flatnonzero(multipliers))
+    finite_rows(problem, used, to_numpy(point.gradients(used)))
+    return np.full(downhill.size, np.inf)
 
 
 def _given(problem: Problem, multipliers: Any) -> np.ndarray | None:

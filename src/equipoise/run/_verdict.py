@@ -11,20 +11,41 @@ from equipoise._problem import NonFiniteError, Point, Problem
 from equipoise._status import Status
 from equipoise.certificate import (
     Certificate,
+    InfeasibilityProof,
     NearKKT,
     NearStationarity,
     diagnose,
     examine,
     near_kinks,
     near_within,
+    provable,
+    prove_infeasible,
+    violation_curvature,
 )
+from equipoise.run._elsewhere import Elsewhere, allowance
 from equipoise.run._watched import Counter, WatchedProblem
 
-CLAIMS = (Status.CONVERGED, Status.INFEASIBLE)
-BUDGET = (Status.MAX_STEPS, Status.MAX_SECONDS, Status.STALLED)
+CLAIMS = (Status.CONVERGED, Status.LOCALLY_INFEASIBLE)
+# Why a run ended that has found no feasible point.
+BUDGET = {
+    Status.MAX_STEPS: "The step budget was used up.",
+    Status.MAX_SECONDS: "The time budget was used up.",
+    Status.STALLED: "The method can make no more progress.",
+}
+NO_MINIMUM = (
+    "The point returned meets the first-order conditions, but is a saddle or a maximum "
+    "(see `certificate.curvature`). Start elsewhere, or raise the budget."
+)
 # A proof may take one round of cutting planes (two evaluations) for this many evaluations of the solver,
 # so that it costs at most a quarter of what the run has cost. Chosen.
 EVALUATIONS_PER_ROUND = 8
+
+FOUND_ELSEWHERE = (
+    "The run ended where the violation is stationary; `verdict.start` is a feasible point."
+)
+
+# Rounds that the search for a proof of infeasibility may take in any case; chosen.
+LEAST_ROUNDS = 20
 
 
 @dataclass(frozen=True)
@@ -37,11 +58,17 @@ class Verdict:
     detail : str
         What is particular to this run.
     blocking : dict
-        Where the status is INFEASIBLE: the constraints in the way, with their weights.
+        Where the status is INFEASIBLE or LOCALLY_INFEASIBLE: the constraints in the way, with their weights.
     near : NearKKT, NearStationarity or None
         Where CONVERGED rests on near-stationarity: the proof.
     claim : str or None
         What the status means here, instead of its usual sentence.
+    proof : InfeasibilityProof or None
+        Where the status is INFEASIBLE: the proof.
+    reason : Status or None
+        Where the status is NOT_FOUND: why the run ended (MAX_STEPS, MAX_SECONDS or STALLED).
+    start : array of shape (d,) or None
+        A feasible point to start from, where one was found after the run.
     """
 
     status: Status
@@ -49,6 +76,14 @@ class Verdict:
     blocking: dict[str, float] = field(default_factory=dict)
     near: NearStationarity | NearKKT | None = None
     claim: str | None = None
+    proof: InfeasibilityProof | None = None
+    reason: Status | None = None
+    start: Array | None = None
+
+    @property
+    def ended(self) -> Status:
+        """Why the run ended: the status, or the reason behind NOT_FOUND."""
+        return self.reason or self.status
 
     @property
     def message(self) -> str:
@@ -93,24 +128,74 @@ def judge(
     if status is Status.FEASIBLE and violation > tol:
         rule = "No `success`: set `tol` to the violation that you accept."
         return Verdict(status, f"The violation is {violation:.3g}, `tol` is {tol:g}. {rule}")
-    if status not in CLAIMS + BUDGET:
+    if status not in CLAIMS and status not in BUDGET:
         return Verdict(status)
+    if certificate.curvature is not None and certificate.curvature.negative:
+        return Verdict(Status.STALLED if status in CLAIMS else status, claim=NO_MINIMUM)
     if tol > 0 and certificate.residual <= tol:
         return Verdict(Status.CONVERGED)
     if violation > tol and least <= tol:
         detail = "Feasible points were passed: start from one of them, or try another solver."
         return Verdict(Status.STALLED if status in CLAIMS else status, detail)
     if violation > tol:
-        found = diagnose(problem, problem.at(certificate.x))
-        if found.is_stationary:
-            names = ", ".join(repr(name) for name in list(found.weights)[:3])
-            detail = f"Violation {found.violation:.4g}; in the way: {names}."
-            return Verdict(Status.INFEASIBLE, detail, blocking=found.weights)
-    elif tol > 0 and (near := _near(problem, certificate.x, tol, evaluations)) is not None:
+        return _no_feasible_point(problem, status, certificate, tol, evaluations)
+    if tol > 0 and (near := _near(problem, certificate.x, tol, evaluations)) is not None:
         return Verdict(Status.CONVERGED, str(near), near=near)
+    return Verdict(_ended(status, tol))
+
+
+def _ended(status: Status, tol: float) -> Status:
+    """Return why a run ended, without the claim that it did not bear out."""
     if status is Status.CONVERGED and tol == 0:
-        return Verdict(Status.FINISHED)
-    return Verdict(Status.STALLED if status in CLAIMS else status)
+        return Status.FINISHED
+    return Status.STALLED if status in CLAIMS else status
+
+
+def _no_feasible_point(
+    problem: Problem, status: Status, certificate: Certificate, tol: float, evaluations: int
+) -> Verdict:
+    """Settle what is known of feasible points, after a run that has met none."""
+    ended = _ended(status, tol)
+    unknown = Verdict(ended)
+    if tol > 0:
+        detail = f"{BUDGET[ended]} The violation is {certificate.violation:.3g}."
+        unknown = Verdict(Status.NOT_FOUND, detail, reason=ended)
+    try:
+        return _finding(problem, unknown, certificate, tol, evaluations)
+    except (NonFiniteError, OverflowError, np.linalg.LinAlgError, KeyboardInterrupt):
+        return unknown  # the run's result is not lost
+
+
+def _finding(
+    problem: Problem, unknown: Verdict, certificate: Certificate, tol: float, evaluations: int
+) -> Verdict:
+    """Look for a proof that there is no feasible point; where the run is stuck, for one elsewhere."""
+    watched, x = WatchedProblem(problem, Counter()), certificate.x
+    point = watched.at(x)
+    found = diagnose(watched, point)
+    double = isinstance(x, np.ndarray) and x.dtype == np.float64
+    if double and provable(problem) and (tol > 0 or found.is_stationary):
+        rounds = max(LEAST_ROUNDS, evaluations // EVALUATIONS_PER_ROUND)
+        search = prove_infeasible(watched, x, tol, rounds)
+        if search.proof is not None:
+            blocking = search.proof.shares(problem)
+            detail = f"{search.proof} {_in_the_way(found.violation, blocking)}"
+            return Verdict(Status.INFEASIBLE, detail, blocking=blocking, proof=search.proof)
+    if not found.is_stationary:
+        return unknown
+    curvature = violation_curvature(watched, point)
+    if curvature is not None and curvature.negative:
+        return unknown
+    start = Elsewhere(watched, tol, allowance(evaluations)).search(x)
+    if start is not None:
+        return Verdict(unknown.ended, FOUND_ELSEWHERE, start=start)
+    detail = _in_the_way(found.violation, found.weights)
+    return Verdict(Status.LOCALLY_INFEASIBLE, detail, blocking=found.weights)
+
+
+def _in_the_way(violation: float, blocking: dict[str, float]) -> str:
+    names = ", ".join(repr(name) for name in list(blocking)[:3])
+    return f"Violation {violation:.4g}; in the way: {names}."
 
 
 def _near(
@@ -127,5 +212,5 @@ def _near(
         return near_within(
             WatchedProblem(problem, Counter()), x, tol, evaluations // EVALUATIONS_PER_ROUND
         )
-    except (NonFiniteError, np.linalg.LinAlgError, KeyboardInterrupt):
+    except (NonFiniteError, OverflowError, np.linalg.LinAlgError, KeyboardInterrupt):
         return None  # no proof; the run's result is not lost
