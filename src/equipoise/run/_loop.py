@@ -13,14 +13,18 @@ from equipoise._problem import NonFiniteError, Problem
 from equipoise._status import Status
 from equipoise.certificate import Certificate, examine
 from equipoise.run._budget import Budget
-from equipoise.run._checkpoint import Checkpoint, Timer, identify
+from equipoise.run._checkpoint import Checkpoint
 from equipoise.run._iteration import Iteration
+from equipoise.run._position import Position
 from equipoise.run._result import Result
 from equipoise.run._stopwatch import Stopwatch
+from equipoise.run._store import RunStore, StoredRun
 from equipoise.run._trace import Trace
-from equipoise.run._verdict import examine_both, judge
+from equipoise.run._verdict import Verdict, examine_both, judge
 from equipoise.run._watched import Counter, WatchedProblem
 from equipoise.solvers import Solver
+
+WRONG_DATA = (TypeError, AttributeError, LookupError, ValueError)  # what a step does with wrong data
 
 
 class Run:
@@ -38,68 +42,90 @@ class Run:
         budget: Budget,
     ) -> None:
         self.problem, self.solver, self.tol, self.density = problem, solver, tol, density
-        self.checkpoint, self.budget = checkpoint, budget
-        self.identity = identify(problem, solver, x0, seed, density) if checkpoint else {}
-        stored = checkpoint.load(self.identity) if checkpoint else None
-        self.rng = np.random.default_rng(seed)
-        if stored is None:
-            self.counter, self.trace = Counter(), Trace()
-            self.t, self.due, self.watch = 0, 0, Stopwatch()
-            self.best: Certificate | None = None
-        else:
-            self.rng.bit_generator.state = stored["rng"]
-            self.counter, self.trace = stored["counter"], stored["trace"]
-            self.t, self.due, self.watch = stored["t"], stored["due"], Stopwatch(stored["seconds"])
-            self.best = stored["best"]
-        self.watched = WatchedProblem(problem, self.counter)
-        self.watched.resume(stored["latest"] if stored else None)
+        self.budget = budget
+        self.trace, self.watch, self.due = Trace(), Stopwatch(), 0
+        self.best: Certificate | None = None
         self.latest: Certificate | None = None
-        try:
-            self.state = solver.init(self.watched, x0) if stored is None else stored["state"]
-        except NonFiniteError as error:
-            raise ValueError(f"solve: `x0` must be a point where all is finite. {error}") from None
-        self.previous = solver.output(self.state)
-        self._mark()
         self.error: BaseException | None = None
         self.detail = ""
+        self.rng = np.random.default_rng(seed)
+        self.store = None
+        if checkpoint is not None:
+            self.store = RunStore(checkpoint, problem, solver, x0, seed, density)
+        stored = None if self.store is None else self.store.load()
+        self.counter = Counter() if stored is None else stored.counter
+        self.watched = WatchedProblem(problem, self.counter)
+        self.resumed_at = -1 if stored is None else stored.t
+        if stored is None:
+            try:
+                state = solver.init(self.watched, x0)
+            except NonFiniteError as error:
+                rule = "solve: `x0` must be a point where all is finite."
+                raise ValueError(f"{rule} {error}") from None
+            self.at = self._position(0, state, solver.output(state))
+        else:
+            self.trace, self.best, self.due = stored.trace, stored.best, stored.due
+            self.watch = Stopwatch(stored.seconds)
+            self.rng.bit_generator.state = stored.rng
+            self.watched.resume(stored.latest)
+            self.at = self._position(stored.t, stored.state, solver.output(stored.state))
+
+    @property
+    def t(self) -> int:
+        """Steps taken."""
+        return self.at.t
+
+    @property
+    def state(self) -> Any:
+        """The solver's state."""
+        return self.at.state
 
     def go(self, max_steps: int, max_seconds: float | None) -> Result:
         """Take steps until there is a reason to stop."""
-        timer = Timer(self.checkpoint.every) if self.checkpoint else None
         self.watch.start()
         try:
-            status = None
-            while status is None:
-                status = self._reason(max_steps, max_seconds)
-                if status is not None:
-                    break
-                new = self.solver.step(self.watched, self.state, self.t, self.rng)
-                self.previous, self.state = self.solver.output(self.state), new
-                self.t += 1
-                if timer is not None:
-                    self._mark()
-                if self.budget.callback is not None:
-                    status = self._call(self.budget.callback)
-                if timer is not None and timer.due():
-                    with self.watch.paused():
-                        self._save()
-                self.budget.stepped(self.t, self.latest)
+            status = self._take_steps(max_steps, max_seconds)
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
             self.budget.stop(status)
         except NonFiniteError as error:
             status, self.detail = Status.NON_FINITE, str(error)
         except BaseException as error:
+            if self.t == self.resumed_at and isinstance(error, WRONG_DATA):
+                raise self.store.refused(error) from error
             self.watch.read()
             self._save()
             error.add_note(f"(raised in step {self.t} of {type(self.solver).__name__})")
             raise
-        self.watch.read()
-        result = self._finish(status)
-        self._save()
+        try:
+            self.watch.read()
+            result = self._finish(status)
+            self._save()
+        except KeyboardInterrupt:  # for a second time, or at the very end
+            self.budget.stop(Status.INTERRUPTED)
+            if self.best is None:
+                raise
+            result = self._result(Verdict(Status.INTERRUPTED), self.best)
         self.watched.forget()
         self.budget.ended(self.t, self.counter)
         return result
+
+    def _take_steps(self, max_steps: int, max_seconds: float | None) -> Status:
+        """Take steps, and return why no more are taken."""
+        while True:
+            status = self._reason(max_steps, max_seconds)
+            if status is not None:
+                return status
+            state = self.solver.step(self.watched, self.state, self.t, self.rng)
+            self.at = self._position(self.t + 1, state, self.solver.output(self.state))
+            if self.budget.callback is not None:
+                status = self._call(self.budget.callback)
+                if status is not None:
+                    return status
+            if self.store is not None and self.store.timer.due():
+                with self.watch.paused():
+                    self._save()
+            self.budget.stepped(self.t, self.latest)
 
     def _reason(self, max_steps: int, max_seconds: float | None) -> Status | None:
         """Examine if it is time to, and say why to stop, if there is a reason."""
@@ -147,10 +173,13 @@ class Run:
         verdict = judge(self.problem, status, certificate, self.tol, self.counter.values, least)
         if status is Status.NON_FINITE:
             self.detail += f" The last finite point is returned (step {self.t})."
+        return self._result(verdict.with_detail(self.detail), certificate)
+
+    def _result(self, verdict: Verdict, certificate: Certificate) -> Result:
         return Result(
             x=certificate.x,
             certificate=certificate,
-            verdict=verdict.with_detail(self.detail),
+            verdict=verdict,
             nit=self.t,
             nfev=self.counter.values,
             njev=self.counter.gradients,
@@ -177,7 +206,7 @@ class Run:
                 self.detail = f"{self.detail} {error}".strip()
                 user = (Status.INTERRUPTED, Status.STOPPED, Status.CALLBACK_FAILED)
                 status = status if status in user else Status.NON_FINITE
-        for output in (lambda: self.solver.output(self.state), lambda: self.previous):
+        for output in (lambda: self.solver.output(self.state), lambda: self.at.previous):
             try:
                 return status, self._certify(output())
             except (NonFiniteError, ValueError):
@@ -210,26 +239,16 @@ class Run:
             return Status.CALLBACK_FAILED
         return None
 
-    def _mark(self) -> None:
-        """Note what a step changes in place, so that a step cut short can be taken again."""
-        self.marked = {
-            "rng": self.rng.bit_generator.state,
-            "counter": replace(self.counter),
-            "latest": self.watched.latest,
-        }
+    def _position(self, t: int, state: Any, previous: tuple[Array, Any]) -> Position:
+        if self.store is None:
+            return Position(t, state, previous, {}, self.counter, None)
+        rng, latest = self.rng.bit_generator.state, self.watched.latest
+        return Position(t, state, previous, rng, replace(self.counter), latest)
 
     def _save(self) -> None:
-        if self.checkpoint is None:
+        if self.store is None:
             return
-        self.checkpoint.save(
-            {
-                **self.marked,
-                "identity": self.identity,
-                "state": self.state,
-                "trace": self.trace,
-                "t": self.t,
-                "due": self.due,
-                "seconds": self.watch.seconds,
-                "best": self.best,
-            }
-        )
+        at, identity = self.at, self.store.identity
+        rest = (self.trace, self.best, self.due, self.watch.seconds)
+        run = StoredRun(identity, at.t, at.state, at.rng, at.counter, at.latest, *rest)
+        self.store.save(run)
