@@ -117,7 +117,9 @@ def test_kill_9_in_the_middle_of_a_write(tmp_path):
         time.sleep(pause)
         child.send_signal(signal.SIGKILL)
         child.wait()
-        reached.append(unpack(path.read_bytes(), storable_types()).t)  # whole and verified, whenever the kill came
+        reached.append(
+            unpack(path.read_bytes(), storable_types()).t
+        )  # whole and verified, whenever the kill came
     assert 0 < reached[0] < reached[1]
     steps = reached[1] + 50
     same(run(steps, path), run(steps))

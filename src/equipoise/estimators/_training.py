@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from equipoise import _check
+from equipoise._status import Status
 from equipoise.constraints import Binding, bind_table
 from equipoise.estimators._counted import (
     Candidate,
@@ -24,6 +25,8 @@ from equipoise.problems import LearningProblem
 from equipoise.rows import RowSums, Table, column_scales
 from equipoise.run import Result
 from equipoise.sets import L2Ball
+
+ALMOST = 1e-6  # a smooth bound counts as kept within this, as in `allowances`
 
 
 @dataclass(frozen=True)
@@ -104,6 +107,8 @@ class Training:
             self._rows_of(binding)  # these are needed longest; the model's own are let go of
         compared = binding is None or binding.inequalities or self.task.objective is not None
         unconstrained = self.fit_unconstrained(rough=bool(compared) and not budget)
+        if budget and self.runner.budget.wish is Status.INTERRUPTED:
+            raise KeyboardInterrupt  # the loss that the bound refers to is not known
         return binding or self.bind(unconstrained.loss), unconstrained
 
     def bind(self, best_loss: float | None = None) -> Binding:
@@ -168,7 +173,10 @@ class Training:
         if task.true_metric:
             return fit_counted(problem, start, runner, allowed, unconstrained=known, previous=last)
         runner.budget.enter("solving")
-        return measure(problem, runner.solve(problem, start, last), allowed)
+        fit = measure(problem, runner.solve(problem, start, last), allowed)
+        if runner.budget.wish is Status.INTERRUPTED and fit.result.maxcv > max(ALMOST, runner.tol):
+            raise KeyboardInterrupt  # there is no model to keep
+        return fit
 
     def _rows_of(self, binding: Binding) -> RowSums:
         """Return the sums over rows of a binding; all share one model of the rows."""

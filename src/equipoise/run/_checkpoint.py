@@ -6,6 +6,7 @@ a run killed in the middle of a write leaves the previous checkpoint whole.
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import os
 import time
@@ -165,10 +166,8 @@ def _write(temporary: Path, path: Path, contents: Contents, types: Types) -> Non
 
 def _remove(file: Path) -> None:
     """Remove a file, where the system lets us."""
-    try:
+    with contextlib.suppress(OSError):  # then the next run that can removes it
         file.unlink(missing_ok=True)
-    except OSError:
-        pass  # a read-only or vanished file system: it is removed by the next run that can
 
 
 def _sync_folder(folder: Path) -> None:

@@ -64,7 +64,8 @@ def _opened(body: memoryview, types: Types, like: Array | None) -> Any:
     parsed = json.loads(bytes(body[LENGTH : LENGTH + length]), parse_constant=_refuse)
     arrays, rest = [], body[LENGTH + length :]
     for header in parsed["arrays"]:
-        array, rest = _array_from(*header, rest)
+        sort, shape, order = header
+        array, rest = _array_from(sort, shape, order, rest)
         arrays.append(array)
     if len(rest):
         raise UnreadableError("it is longer than its arrays")
@@ -79,7 +80,8 @@ def _bytes_of(array: np.ndarray) -> memoryview | bytes:
     if not array.size:
         return b""
     transposed = array.T if _order(array) == "F" else array
-    return memoryview(np.ascontiguousarray(transposed).reshape(-1).view(np.uint8))
+    flat: Any = np.ascontiguousarray(transposed).reshape(-1).view(np.uint8)
+    return memoryview(flat)
 
 
 def _array_from(

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from equipoise._array import to_numpy
 from equipoise.run._identity import Measured
 from equipoise.run._storable import LIBRARY
 
@@ -91,7 +90,9 @@ def _attributes(value: Any) -> list[str]:
 
 
 def _instructions(code: CodeType) -> list[Any]:
-    constants = [_instructions(c) if isinstance(c, CodeType) else _constant(c) for c in code.co_consts]
+    constants = [
+        _instructions(c) if isinstance(c, CodeType) else _constant(c) for c in code.co_consts
+    ]
     return [code.co_code.hex(), list(code.co_names), constants]
 
 

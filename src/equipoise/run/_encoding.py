@@ -49,7 +49,9 @@ class Encoder:
         if kind in (list, tuple):
             return {kind.__name__: [self.encode(v, f"{where}[{i}]") for i, v in enumerate(value)]}
         if kind is dict:
-            pairs = [[self.encode(k, where), self.encode(v, f"{where}[{k!r}]")] for k, v in value.items()]
+            pairs = [
+                [self.encode(k, where), self.encode(v, f"{where}[{k!r}]")] for k, v in value.items()
+            ]
             return {"dict": pairs}
         if isinstance(value, np.generic):
             return {"scalar": self._place(value, np.asarray(value), where)}
@@ -69,7 +71,9 @@ class Encoder:
     def _fields(self, value: Any, where: str) -> dict[str, Any]:
         names = [part.name for part in fields(value)]
         for name in getattr(value, "__dict__", {}):
-            if name not in names and not isinstance(getattr(type(value), name, None), cached_property):
+            if name not in names and not isinstance(
+                getattr(type(value), name, None), cached_property
+            ):
                 raise NotStorableError(f"{where}.{name} is not a field of its dataclass")
         return {name: self.encode(getattr(value, name), f"{where}.{name}") for name in names}
 
@@ -95,7 +99,7 @@ class Decoder:
 
     def decode(self, tree: Any) -> Any:
         """Return the value of a tree."""
-        if isinstance(tree, PLAIN) or isinstance(tree, float) and math.isfinite(tree):
+        if isinstance(tree, PLAIN) or (isinstance(tree, float) and math.isfinite(tree)):
             return tree
         match tree:
             case {"object": str(name), "fields": dict(parts)} if len(tree) == 2:

@@ -24,7 +24,7 @@ DIRECTIONS = 3  # along which a long vector is measured; one tells two vectors a
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Numbers (n, k) that are the same up to rounding in every process; columns are compared by their size."""
+    """Numbers (n, k), the same up to rounding in every process; columns are compared by their size."""
 
     numbers: np.ndarray
     within: float = WITHIN
@@ -64,7 +64,9 @@ def difference(stored: dict[str, Any], own: dict[str, Any]) -> str | None:
     return None
 
 
-def _differs(there: Any, here: Any, path: tuple[str, ...]) -> tuple[tuple[str, ...], Any, Any] | None:
+def _differs(
+    there: Any, here: Any, path: tuple[str, ...]
+) -> tuple[tuple[str, ...], Any, Any] | None:
     """Return the path of the first difference, and what stands there."""
     if type(here) is dict and type(there) is dict and there.keys() == here.keys():
         parts = [(str(key), there[key], here[key]) for key in here]

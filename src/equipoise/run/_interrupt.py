@@ -12,8 +12,8 @@ from typing import Any
 class Interrupts:
     """While entered, call `note` at Ctrl-C, and then raise `KeyboardInterrupt` as Python does.
 
-    The exception alone can get lost: in a function of the user with a bare ``except``, in a callback from C, in
-    a finaliser. Handlers that others have installed, and other threads, are left alone.
+    The exception alone can get lost: in a function of the user with a bare ``except``, in a callback
+    from C, in a finaliser. Handlers that others have installed, and other threads, are left alone.
     """
 
     def __init__(self, note: Callable[[], None]) -> None:

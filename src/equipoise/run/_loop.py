@@ -24,7 +24,12 @@ from equipoise.run._verdict import Verdict, examine_both, judge
 from equipoise.run._watched import Counter, WatchedProblem
 from equipoise.solvers import Solver
 
-WRONG_DATA = (TypeError, AttributeError, LookupError, ValueError)  # what a step does with wrong data
+WRONG_DATA = (
+    TypeError,
+    AttributeError,
+    LookupError,
+    ValueError,
+)  # what a step does with wrong data
 
 
 class Run:
@@ -91,8 +96,9 @@ class Run:
         except NonFiniteError as error:
             status, self.detail = Status.NON_FINITE, str(error)
         except BaseException as error:
-            if self.t == self.resumed_at and isinstance(error, WRONG_DATA):
-                raise self.store.refused(error) from error
+            first = self.store is not None and self.t == self.resumed_at
+            if first and isinstance(error, WRONG_DATA):
+                raise self.store.refused(error) from error  # type: ignore[union-attr]
             self.watch.read()
             self._save()
             error.add_note(f"(raised in step {self.t} of {type(self.solver).__name__})")

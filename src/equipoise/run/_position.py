@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,6 @@ class Position:
     state: Any  # the solver's
     previous: tuple[Array, np.ndarray | None]  # the output one step ago
     # Where there is a checkpoint, as they were after the step, so that one cut short is taken again:
-    rng: dict[str, Any]
+    rng: Mapping[str, Any]
     counter: Counter
     latest: Array | None  # where the latest evaluation was

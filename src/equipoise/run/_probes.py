@@ -55,7 +55,9 @@ def probed(problem: Problem, x0: Array) -> dict[str, Any]:
         "facts": {part.name: getattr(problem.facts, part.name) for part in fields(problem.facts)},
         "domain": type(problem.domain).__name__,
         "list of points of the domain": Measured.of(*points, within=within),
-        "list of values at the start and around it": Measured(np.array([values for values, _ in seen]), within),
+        "list of values at the start and around it": Measured(
+            np.array([values for values, _ in seen]), within
+        ),
         "list of gradients there": Measured.of(*(gradient for _, gradient in seen), within=within),
     }
 

@@ -49,7 +49,7 @@ def fits(kind: type, values: dict[str, Any]) -> bool:
 
 
 def _suits(value: Any, hint: Any) -> bool:
-    """Whether a value is of the sort of an annotation: any number does for a number, any array for an array."""
+    """Whether a value is of the sort of an annotation: any number for a number, any array for an array."""
     origin = get_origin(hint) or hint
     if origin in (Union, types.UnionType):
         return any(_suits(value, option) for option in get_args(hint))

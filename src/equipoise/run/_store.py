@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +27,7 @@ class StoredRun:
     identity: dict[str, Any]
     t: int  # steps taken
     state: Any  # the solver's
-    rng: dict[str, Any]  # the generator, as it was after the step
+    rng: Mapping[str, Any]  # the generator, as it was after the step
     counter: Counter
     latest: Array | None  # where the latest evaluation was
     trace: Trace
@@ -39,7 +40,13 @@ class RunStore:
     """The checkpoint of one run."""
 
     def __init__(
-        self, checkpoint: Checkpoint, problem: Problem, solver: Solver, x0: Array, seed: int, density: int
+        self,
+        checkpoint: Checkpoint,
+        problem: Problem,
+        solver: Solver,
+        x0: Array,
+        seed: int,
+        density: int,
     ) -> None:
         self._checkpoint, self._problem, self._solver, self._x0 = checkpoint, problem, solver, x0
         self._types = storable_types(solver)
@@ -68,7 +75,7 @@ class RunStore:
         return self._checkpoint.refused(reason)
 
     def _fault(self, stored: StoredRun) -> str | None:
-        """Return what is wrong with a file that is whole: not written by a run, or by one of another problem."""
+        """Return what is wrong with a file that is whole: not of a run, or of another problem's."""
         np.random.default_rng().bit_generator.state = stored.rng
         counts = (stored.t, stored.due, stored.counter.values, stored.counter.gradients)
         if min(counts) < 0 or not 0 <= stored.seconds < np.inf:
@@ -82,4 +89,6 @@ class RunStore:
         now = Measured(self._problem.at(stored.best.x).values[None])
         if then.agrees(now):
             return None
-        return f"it is of another problem: the values at its best point are {then} there, {now} here"
+        return (
+            f"it is of another problem: the values at its best point are {then} there, {now} here"
+        )
