@@ -87,6 +87,14 @@ class Run:
 
     def go(self, max_steps: int, max_seconds: float | None) -> Result:
         """Take steps until there is a reason to stop."""
+        try:
+            return self._go(max_steps, max_seconds)
+        except WRONG_DATA as error:
+            if self.store is None or self.t != self.resumed_at:
+                raise
+            raise self.store.refused(error) from error
+
+    def _go(self, max_steps: int, max_seconds: float | None) -> Result:
         self.watch.start()
         try:
             status = self._take_steps(max_steps, max_seconds)
@@ -96,9 +104,6 @@ class Run:
         except NonFiniteError as error:
             status, self.detail = Status.NON_FINITE, str(error)
         except BaseException as error:
-            first = self.store is not None and self.t == self.resumed_at
-            if first and isinstance(error, WRONG_DATA):
-                raise self.store.refused(error) from error  # type: ignore[union-attr]
             self.watch.read()
             self._save()
             error.add_note(f"(raised in step {self.t} of {type(self.solver).__name__})")

@@ -80,8 +80,9 @@ class RunStore:
         counts = (stored.t, stored.due, stored.counter.values, stored.counter.gradients)
         if min(counts) < 0 or not 0 <= stored.seconds < np.inf:
             return "its counts or its time are negative"
-        points = [stored.latest, self._solver.output(stored.state)[0]]
-        if any(x is not None and tuple(x.shape) != (self._problem.dim,) for x in points):
+        x = self._solver.output(stored.state)[0]
+        points = (x, x if stored.latest is None else stored.latest)
+        if any(tuple(point.shape) != (self._problem.dim,) for point in points):
             return "it has a point of another dimension"
         if stored.best is None:
             return None
