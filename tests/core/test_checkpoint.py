@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from dataclasses import dataclass
 
@@ -16,8 +17,9 @@ from equipoise import Checkpoint, Problem, Status, solve
 from equipoise.problems import REFERENCES
 from equipoise.run import CheckpointError, CheckpointWarning
 from equipoise.run import _checkpoint as checkpoint_module
-from equipoise.run._checkpoint import unpack
-from equipoise.solvers import Constant, SwitchingSubgradient
+from equipoise.run._container import unpack
+from equipoise.run._storable import storable_types
+from equipoise.solvers import Constant, Solver, SwitchingSubgradient
 
 SOLVER = SwitchingSubgradient(step_size=Constant(1e-3), slack=Constant(1e-3))
 
@@ -115,7 +117,9 @@ def test_kill_9_in_the_middle_of_a_write(tmp_path):
         time.sleep(pause)
         child.send_signal(signal.SIGKILL)
         child.wait()
-        reached.append(unpack(path)["t"])  # whole and verified, whenever the kill came
+        reached.append(
+            unpack(path.read_bytes(), storable_types()).t
+        )  # whole and verified, whenever the kill came
     assert 0 < reached[0] < reached[1]
     steps = reached[1] + 50
     same(run(steps, path), run(steps))
@@ -147,13 +151,30 @@ def test_a_full_disk_is_a_warning_and_the_run_goes_on(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [path]  # no partial file is left behind
 
 
-def test_a_state_that_cannot_be_stored_is_a_warning(tmp_path, monkeypatch):
-    def cannot(*_, **__):
-        raise TypeError("cannot pickle a lock")
+@dataclass(frozen=True)
+class Hidden:
+    x: np.ndarray
+    secret: object
 
-    monkeypatch.setattr(checkpoint_module.pickle, "dumps", cannot)
-    with pytest.warns(CheckpointWarning, match="cannot pickle a lock"):
-        assert run(10, tmp_path / "run.checkpoint").nit == 10
+
+@dataclass(frozen=True)
+class HoldsALock(Solver[Hidden]):
+    name = "holds_a_lock"
+
+    def init(self, problem, x0):
+        return Hidden(x0, threading.Lock())
+
+    def step(self, problem, state, t, rng):
+        return state
+
+    def output(self, state):
+        return state.x, None
+
+
+def test_a_state_that_cannot_be_stored_is_a_warning(tmp_path):
+    with pytest.warns(CheckpointWarning, match=r"contents.state.secret is a lock; a state holds"):
+        result = solve(Noisy(), HoldsALock(), max_steps=3, checkpoint=tmp_path / "run.checkpoint")
+    assert result.nit == 3
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,7 @@ FULL = """
     import resource, warnings
     from equipoise import Checkpoint, solve
     from equipoise.problems import REFERENCES
-    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))  # larger files cannot be written
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4500, 4500))  # larger files cannot be written
     reference = REFERENCES["convex"]()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.estimators._counted import Candidate, measure
+from equipoise._status import Status
+from equipoise.estimators._counted import Candidate, described, ended_early, measure
 from equipoise.estimators._infeasible import BrokenBound, complain
 from equipoise.estimators._runner import Runner
 from equipoise.estimators._threads import suitable_threads
@@ -40,10 +41,15 @@ def fit_class_losses(
             domain = Product([(ball, units.dim // K)] * K)
             problem = LearningProblem(rows, combination, domain=domain)
         fit = _solved(problem, estimator._runner(budget, aim), free)
-        estimator.classes_ = table.labels
-        estimator._store(units, fit, budget, table.dtype)
-        estimator.class_errors_ = rows.wrong_by_class(fit.x) / totals
-        estimator.class_losses_ = rows.at(fit.x).values
+
+        def describe(fit: Candidate) -> dict[str, Any]:
+            errors = rows.wrong_by_class(fit.x) / totals
+            return {"class_errors_": errors, "class_losses_": rows.at(fit.x).values}
+
+        if fit.result.status is Status.INTERRUPTED:
+            fit = ended_early([fit], Status.INTERRUPTED)
+        fit, kept = described(fit, describe, budget)
+        estimator._store(units, fit, budget, table.dtype, {"classes_": table.labels, **kept})
     over = estimator.class_losses_ - limits - np.insert(fit.allowed, target, np.inf)
     broken = [
         BrokenBound(f"class {table.classes[k]!r}", "<=", limits[k], estimator.class_losses_[k])

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from equipoise.estimators._counted import Candidate, measure
-from equipoise.estimators._infeasible import broken_bounds, complain, warn_of_constant
-from equipoise.estimators._report import make_report
+from equipoise.estimators._counted import Candidate, described, measure
+from equipoise.estimators._infeasible import (
+    BrokenBound,
+    broken_bounds,
+    complain,
+    warn_of_constant,
+)
+from equipoise.estimators._report import Report, make_report
 from equipoise.estimators._threads import suitable_threads
 from equipoise.estimators._training import Previous, Task, Training
 from equipoise.problems import LearningProblem
@@ -30,15 +35,18 @@ def fit_two_classes(
         binding, unconstrained = training.bind_and_compare()  # 1
         problem = training.problem(binding)
         fit = training.fit(problem, binding, unconstrained)  # 2
-        estimator.classes_ = table.labels
-        estimator._store(training.units, fit, budget, table.dtype)  # 3
-        compared = measure(problem, unconstrained.result, fit.allowed)
-        report = make_report(binding, fit, compared)
-        if task.score is not None:
-            named = str(task.score), training.score(fit.x), training.score(unconstrained.x)
-            report = report.ranked(*named)
-        estimator.report_ = report
-        broken = broken_bounds(binding, problem, fit, task.true_metric)
+
+        def describe(fit: Candidate) -> tuple[Report, list[BrokenBound]]:
+            compared = measure(problem, unconstrained.result, fit.allowed)
+            report = make_report(binding, fit, compared)
+            if task.score is not None:
+                scores = training.score(fit.x), training.score(unconstrained.x)
+                report = report.ranked(str(task.score), *scores)
+            return report, broken_bounds(binding, problem, fit, task.true_metric)
+
+        fit, (report, broken) = described(fit, describe, budget)  # 3
+        kept = {"classes_": table.labels, "report_": report}
+        estimator._store(training.units, fit, budget, table.dtype, kept)
     owner, chosen = task.owner, estimator.on_infeasible
     complain(owner, chosen, broken, fit)  # 4
     if not broken:

@@ -57,10 +57,12 @@ class LinearPredictor:
         seed = seed_of(self.random_state)
         return Runner(budget, self.solver, self.tol, self.max_steps, seed, aim)
 
-    def _store(self, units: LinearUnits, fit: Candidate, budget: Budget, dtype: Any) -> None:
-        """Keep the model, its certificate, and what the whole fit has done."""
-        self.coef_, self.intercept_ = units.coefficients(fit.x)
-        self.result_ = replace(
+    def _store(
+        self, units: LinearUnits, fit: Candidate, budget: Budget, dtype: Any, more: dict[str, Any]
+    ) -> None:
+        """Keep the model, its certificate, what the fit has done, and `more`: all at once, or nothing."""
+        coef, intercept = units.coefficients(fit.x)
+        result = replace(
             fit.result,
             state=None,  # large, and of no use any more
             nit=budget.steps,
@@ -71,10 +73,17 @@ class LinearPredictor:
             trace=budget.trace,
             error=budget.error,
         )
-        self.certificate_ = fit.result.certificate
-        self.status_, self.trace_ = fit.result.status, budget.trace
-        self.n_iter_ = max(1, budget.steps)
-        self.dtype_ = np.dtype(dtype)
+        vars(self).update(
+            coef_=coef,
+            intercept_=intercept,
+            result_=result,
+            certificate_=fit.result.certificate,
+            status_=fit.result.status,
+            trace_=budget.trace,
+            n_iter_=max(1, budget.steps),
+            dtype_=np.dtype(dtype),
+            **more,
+        )
 
     def _warn_unfinished(self) -> None:
         """Warn where the fit ended before it was done; pass on what a callback raised."""

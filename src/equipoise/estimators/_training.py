@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from equipoise import _check
+from equipoise._status import Status
 from equipoise.constraints import Binding, bind_table
 from equipoise.estimators._counted import (
     Candidate,
@@ -24,6 +25,8 @@ from equipoise.problems import LearningProblem
 from equipoise.rows import RowSums, Table, column_scales
 from equipoise.run import Result
 from equipoise.sets import L2Ball
+
+ALMOST = 1e-6  # a smooth bound counts as kept within this, as in `allowances`
 
 
 @dataclass(frozen=True)
@@ -111,6 +114,8 @@ class Training:
         bound = binding is None or binding.inequalities
         compared = bound or self.task.objective is not self.task.plain_objective
         unconstrained = self.fit_unconstrained(rough=bool(compared) and not budget)
+        if budget and self.runner.budget.wish is Status.INTERRUPTED:
+            raise KeyboardInterrupt  # the loss that the bound refers to is not known
         return binding or self.bind(unconstrained.loss), unconstrained
 
     def bind(self, best_loss: float | None = None) -> Binding:
@@ -178,7 +183,10 @@ class Training:
         if task.true_metric:
             return fit_counted(problem, start, runner, allowed, unconstrained=known, previous=last)
         runner.budget.enter("solving")
-        return measure(problem, runner.solve(problem, start, last), allowed)
+        fit = measure(problem, runner.solve(problem, start, last), allowed)
+        if runner.budget.wish is Status.INTERRUPTED and fit.result.maxcv > max(ALMOST, runner.tol):
+            raise KeyboardInterrupt  # there is no model to keep
+        return fit
 
     def score(self, x: np.ndarray) -> float:
         """Return the task's score of a model, counted on the rows."""

@@ -10,6 +10,7 @@ from typing import Any
 from equipoise import _check
 from equipoise._status import Status
 from equipoise.certificate import Certificate
+from equipoise.run._interrupt import Interrupts
 from equipoise.run._progress import Display
 from equipoise.run._trace import Examination, Trace
 from equipoise.run._watched import Counter
@@ -76,10 +77,12 @@ class Budget:
         self._stopped: Status | None = None
         self._last_of_others: Examination | None = None  # of the runs before the one at work
         self._name, self._display = name, Display(progress)
+        self._interrupts = Interrupts(lambda: self.stop(Status.INTERRUPTED))
         self._started = time.perf_counter()
 
     def __enter__(self) -> Budget:
         self._started = time.perf_counter()
+        self._interrupts.__enter__()
         self._display.open(self._name, None)
         return self
 
@@ -89,6 +92,7 @@ class Budget:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._interrupts.__exit__()
         self._display.close()
 
     def enter(self, stage: str) -> None:
@@ -97,8 +101,9 @@ class Budget:
         self._display.rename(stage)
 
     def stop(self, status: Status, error: BaseException | None = None) -> None:
-        """Wish that all work ends, and say why."""
-        self._stopped, self.error = self._stopped or status, self.error or error
+        """Wish that all work ends, and say why; the first reason counts, but Ctrl-C before all others."""
+        first = status if status is Status.INTERRUPTED else self._stopped or status
+        self._stopped, self.error = first, self.error or error
 
     @property
     def wish(self) -> Status | None:

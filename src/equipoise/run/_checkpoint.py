@@ -6,23 +6,21 @@ a run killed in the middle of a write leaves the previous checkpoint whole.
 
 from __future__ import annotations
 
+import contextlib
 import glob
-import hashlib
 import os
-import pickle
-import re
 import time
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from equipoise import _check
-from equipoise._array import Array, to_numpy
-from equipoise._problem import Problem
-from equipoise.solvers import Solver
-
-MAGIC = b"equipoise checkpoint 1\n"
+from equipoise._array import Array
+from equipoise.run._container import pack, unpack
+from equipoise.run._encoding import UnreadableError
+from equipoise.run._identity import difference
+from equipoise.run._storable import Types
 
 
 class CheckpointWarning(UserWarning):
@@ -31,6 +29,17 @@ class CheckpointWarning(UserWarning):
 
 class CheckpointError(ValueError):
     """A checkpoint file cannot be used for this run."""
+
+
+class Contents(Protocol):
+    """What a file holds: a dataclass that says which run it is of."""
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What must agree, by name; see `equipoise.run._identity`."""
+
+
+Kind = TypeVar("Kind", bound=Contents)
 
 
 @dataclass(frozen=True)
@@ -46,7 +55,7 @@ class Checkpoint:
 
     Notes
     -----
-    The file is a pickle: load only checkpoints that you wrote.
+    The file holds a text and arrays (docs/checkpoints.md); reading one runs nothing, whoever wrote it.
     """
 
     path: str | Path
@@ -63,37 +72,45 @@ class Checkpoint:
             kind = "a folder" if Path(self.path).is_dir() else "a device"
             raise ValueError(f"Checkpoint: `path` must be a file, {self.path} is {kind}.")
 
-    def load(self, identity: dict[str, Any]) -> dict[str, Any] | None:
-        """Return what was stored, None without a file; raise if it belongs to another run."""
+    def load(
+        self, kind: type[Kind], identity: dict[str, Any], types: Types, like: Array | None = None
+    ) -> Kind | None:
+        """Return what was stored, None without a file; raise if it belongs to another run.
+
+        `kind` is the type of the contents, `types` are those that may be inside, and `like` is a
+        vector of the run, for tensors.
+        """
         path = Path(self.path)
         for part in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
-            part.unlink(missing_ok=True)  # of a run killed while it wrote
-        if not path.exists():
+            _remove(part)  # of a run killed while it wrote
+        try:
+            stored = unpack(path.read_bytes(), types, like)
+        except FileNotFoundError:
             return None
-        stored = unpack(path)
-        for key, value in identity.items():
-            if stored["identity"].get(key) != value:
-                raise CheckpointError(
-                    f"The checkpoint {path} belongs to another run: its {key} is "
-                    f"{_short(stored['identity'].get(key))}, this run's is {_short(value)}. "
-                    f"Remove the file or choose another path."
-                )
+        except (OSError, MemoryError) as error:
+            raise self.refused(f"it cannot be read ({error or type(error).__name__})") from None
+        except UnreadableError as error:
+            raise self.refused(str(error)) from None
+        if type(stored) is not kind:
+            raise self.refused("it holds something else than this run")
+        if (found := difference(stored.identity, identity)) is not None:
+            raise CheckpointError(
+                f"The checkpoint {path} belongs to another run: {found}. "
+                f"Remove the file or choose another path."
+            )
         return stored
 
-    def save(self, contents: dict[str, Any]) -> bool:
-        """Write atomically; on failure warn, keep the previous file, and return False."""
+    def save(self, contents: Contents, types: Types) -> bool:
+        """Write atomically; on failure warn, keep the previous file, and return False.
+
+        Whatever goes wrong here, the run is worth more than its copy.
+        """
         path = Path(self.path)
         temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
         try:
-            payload = pickle.dumps(contents, protocol=pickle.HIGHEST_PROTOCOL)
-            with open(temporary, "wb") as file:
-                file.write(MAGIC + hashlib.sha256(payload).digest() + payload)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, path)
-            _sync_folder(path.parent)
-        except (OSError, pickle.PicklingError, AttributeError, TypeError) as error:
-            temporary.unlink(missing_ok=True)
+            _write(temporary, path, contents, types)
+        except Exception as error:
+            _remove(temporary)
             warnings.warn(
                 f"The checkpoint {path} could not be written ({error}); the run goes on, and the "
                 f"previous checkpoint, if any, is kept.",
@@ -101,18 +118,25 @@ class Checkpoint:
                 stacklevel=3,
             )
             return False
+        except BaseException:
+            _remove(temporary)
+            raise
+        try:
+            _sync_folder(path.parent)
+        except OSError as error:
+            warnings.warn(
+                f"The checkpoint {path} was written, but may not outlast a loss of power ({error}).",
+                CheckpointWarning,
+                stacklevel=3,
+            )
         return True
 
-
-def unpack(path: Path) -> dict[str, Any]:
-    """Read and verify a checkpoint file."""
-    data = path.read_bytes()
-    digest, payload = data[len(MAGIC) : len(MAGIC) + 32], data[len(MAGIC) + 32 :]
-    if not data.startswith(MAGIC):
-        raise CheckpointError(f"{path} is not an Equipoise checkpoint.")
-    if hashlib.sha256(payload).digest() != digest:
-        raise CheckpointError(f"The checkpoint {path} is damaged: its checksum does not match.")
-    return pickle.loads(payload)
+    def refused(self, reason: str) -> CheckpointError:
+        """Return the error that names the file and the reason."""
+        return CheckpointError(
+            f"The checkpoint {self.path} cannot be used: {reason}. Remove the file or choose another "
+            f"path."
+        )
 
 
 class Timer:
@@ -130,23 +154,20 @@ class Timer:
         return True
 
 
-def identify(
-    problem: Problem, solver: Solver, x0: Array, seed: int, density: int
-) -> dict[str, Any]:
-    """Return what must agree for a checkpoint to be of this run."""
-    return {
-        "solver": re.sub(r" at 0x[0-9a-f]+", "", repr(solver)),  # no memory addresses
-        "problem": (type(problem).__name__, problem.dim, problem.names),
-        "seed": seed,
-        "starting point": hashlib.sha256(to_numpy(x0).tobytes()).hexdigest()[:16],
-        "list of values at the start": tuple(f"{v:.6g}" for v in problem.at(x0).values),
-        "density": density,
-    }
+def _write(temporary: Path, path: Path, contents: Contents, types: Types) -> None:
+    pieces = list(pack(contents, types))
+    with open(temporary, "wb") as file:
+        for piece in pieces:
+            file.write(piece)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, path)
 
 
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."
+def _remove(file: Path) -> None:
+    """Remove a file, where the system lets us."""
+    with contextlib.suppress(OSError):  # then the next run that can removes it
+        file.unlink(missing_ok=True)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -11,28 +11,22 @@ import numpy as np
 from equipoise._array import Array, all_finite
 from equipoise._problem import NonFiniteError, Problem
 from equipoise._status import Status
-from equipoise.certificate import Certificate, examine, violation_curvature, with_curvature
+from equipoise.certificate import Certificate, examine
 from equipoise.run._budget import Budget
-from equipoise.run._checkpoint import Checkpoint, Timer, identify
-from equipoise.run._elsewhere import Elsewhere, allowance
-from equipoise.run._escape import (
-    MAX_DEPARTURES,
-    Departures,
-    from_kkt_point,
-    from_violation,
-    is_kkt,
-    starts_stuck,
-)
+from equipoise.run._checkpoint import Checkpoint
+from equipoise.run._escape import MAX_DEPARTURES, Departures
 from equipoise.run._iteration import Iteration
+from equipoise.run._leaving import LEAVABLE, Leaving
+from equipoise.run._position import Position
 from equipoise.run._result import Result
 from equipoise.run._stopwatch import Stopwatch
+from equipoise.run._store import RunStore, StoredRun
 from equipoise.run._trace import Trace
-from equipoise.run._verdict import examine_both, judge
+from equipoise.run._verdict import Verdict, examine_both, judge
 from equipoise.run._watched import Counter, WatchedProblem
 from equipoise.solvers import Solver
 
-# From a point where a run stops for another reason, it does not go on.
-LEAVABLE = (Status.CONVERGED, Status.STALLED, Status.LOCALLY_INFEASIBLE)
+WRONG_DATA = (TypeError, AttributeError, LookupError, ValueError)  # what a step raises of wrong data
 
 
 class Run:
@@ -50,62 +44,68 @@ class Run:
         budget: Budget,
         second_order: bool = True,
     ) -> None:
-        self.problem, self.tol, self.density = problem, tol, density
-        self.method = self.solver = solver  # as it was given; as it is after a restart
-        self.checkpoint, self.budget, self.second_order = checkpoint, budget, second_order
-        self.identity = identify(problem, solver, x0, seed, density) if checkpoint else {}
-        stored = checkpoint.load(self.identity) if checkpoint else None
-        self.rng = np.random.default_rng(seed)
-        if stored is None:
-            self.counter, self.trace = Counter(), Trace()
-            self.t, self.due, self.watch = 0, 0, Stopwatch()
-            self.best: Certificate | None = None
-            self.departures = Departures()
-        else:
-            self.rng.bit_generator.state = stored["rng"]
-            self.counter, self.trace = stored["counter"], stored["trace"]
-            self.t, self.due, self.watch = stored["t"], stored["due"], Stopwatch(stored["seconds"])
-            if self.due == self._next_due():  # it was examined here: the reason to stop may be gone
-                self.due = self.t
-            self.best, self.departures = stored["best"], stored["departures"]
-            self.solver = self.departures.restart(solver)
-        self.watched = WatchedProblem(problem, self.counter)
-        self.watched.resume(stored["latest"] if stored else None)
+        self.problem, self.method, self.tol, self.density = problem, solver, tol, density
+        self.budget = budget
+        self.trace, self.watch, self.due = Trace(), Stopwatch(), 0
+        self.best: Certificate | None = None
         self.latest: Certificate | None = None
-        try:
-            self.state = solver.init(self.watched, x0) if stored is None else stored["state"]
-        except NonFiniteError as error:
-            raise ValueError(f"solve: `x0` must be a point where all is finite. {error}") from None
-        self.previous = solver.output(self.state)
-        self._mark()
         self.error: BaseException | None = None
         self.detail = ""
+        self.rng = np.random.default_rng(seed)
+        self.store = None
+        if checkpoint is not None:
+            self.store = RunStore(checkpoint, problem, solver, x0, seed, density)
+        stored = None if self.store is None else self.store.load()
+        self.counter = Counter() if stored is None else stored.counter
+        self.watched = WatchedProblem(problem, self.counter)
+        self.leaving = Leaving(problem, self.watched, tol) if second_order else None
+        self.resumed_at = -1 if stored is None else stored.t
+        if stored is None:
+            try:
+                state = solver.init(self.watched, x0)
+            except NonFiniteError as error:
+                rule = "solve: `x0` must be a point where all is finite."
+                raise ValueError(f"{rule} {error}") from None
+            self.at = self._position(0, state, solver.output(state), solver, Departures())
+        else:
+            self.trace, self.best, self.due = stored.trace, stored.best, stored.due
+            self.watch = Stopwatch(stored.seconds)
+            self.rng.bit_generator.state = stored.rng
+            self.watched.resume(stored.latest)
+            restarted = stored.departures.restart(solver)
+            place = (stored.t, stored.state, restarted.output(stored.state))
+            self.at = self._position(*place, restarted, stored.departures)
+            if self.due == self._next_due():  # it was examined here: the reason to stop may be gone
+                self.due = self.t
+
+    @property
+    def t(self) -> int:
+        """Steps taken."""
+        return self.at.t
+
+    @property
+    def state(self) -> Any:
+        """The solver's state."""
+        return self.at.state
+
+    @property
+    def solver(self) -> Solver:
+        """The method, as it is after a restart."""
+        return self.at.solver
 
     def go(self, max_steps: int, max_seconds: float | None) -> Result:
         """Take steps until there is a reason to stop."""
-        timer = Timer(self.checkpoint.every) if self.checkpoint else None
+        try:
+            return self._go(max_steps, max_seconds)
+        except WRONG_DATA as error:
+            if self.store is None or self.t != self.resumed_at:
+                raise
+            raise self.store.refused(error) from error
+
+    def _go(self, max_steps: int, max_seconds: float | None) -> Result:
         self.watch.start()
         try:
-            status = None
-            while status is None:
-                status = self._reason(max_steps, max_seconds)
-                if status is not None:
-                    if not self._leave(status, max_steps):
-                        break
-                    status = None
-                    continue
-                k = self.t - self.departures.began
-                new = self.solver.step(self.watched, self.state, k, self.rng)
-                self.previous, self.state = self.solver.output(self.state), new
-                self.t += 1
-                if timer is not None:
-                    self._mark()
-                if self.budget.callback is not None:
-                    status = self._call(self.budget.callback)
-                if timer is not None and timer.due():
-                    with self.watch.paused():
-                        self._save()
-                self.budget.stepped(self.t, self.latest)
+            status = self._take_steps(max_steps, max_seconds)
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
             self.budget.stop(status)
@@ -116,12 +116,39 @@ class Run:
             self._save()
             error.add_note(f"(raised in step {self.t} of {type(self.solver).__name__})")
             raise
-        self.watch.read()
-        result = self._finish(status)
-        self._save()
+        try:
+            self.watch.read()
+            result = self._finish(status)
+            self._save()
+        except KeyboardInterrupt:  # for a second time, or at the very end
+            self.budget.stop(Status.INTERRUPTED)
+            if self.best is None:
+                raise
+            result = self._result(Verdict(Status.INTERRUPTED), self.best)
         self.watched.forget()
         self.budget.ended(self.t, self.counter)
         return result
+
+    def _take_steps(self, max_steps: int, max_seconds: float | None) -> Status:
+        """Take steps, and return why no more are taken."""
+        while True:
+            status = self._reason(max_steps, max_seconds)
+            if status is not None:
+                if self._leave(status, max_steps):
+                    continue
+                return status
+            solver, past = self.solver, self.at.departures
+            state = solver.step(self.watched, self.state, self.t - past.began, self.rng)
+            place = (self.t + 1, state, solver.output(self.state))
+            self.at = self._position(*place, solver, past)
+            if self.budget.callback is not None:
+                status = self._call(self.budget.callback)
+                if status is not None:
+                    return status
+            if self.store is not None and self.store.timer.due():
+                with self.watch.paused():
+                    self._save()
+            self.budget.stepped(self.t, self.latest)
 
     def _reason(self, max_steps: int, max_seconds: float | None) -> Status | None:
         """Examine if it is time to, and say why to stop, if there is a reason."""
@@ -131,7 +158,7 @@ class Run:
             self.due = self._next_due()
             if self.tol > 0 and certificate.residual <= self.tol:
                 return Status.CONVERGED
-            if self.second_order and self.t == 0 and self._starts_stuck(certificate):
+            if self.leaving is not None and self.t == 0 and self.leaving.starts_stuck(certificate):
                 self._leave(Status.STALLED, max_steps)
         verdict = self.solver.verdict(self.state)
         if verdict is not None:
@@ -150,44 +177,27 @@ class Run:
 
     def _leave(self, status: Status, max_steps: int) -> bool:
         """Start again from a better point, if the method stopped at one that is no minimum."""
-        if status not in LEAVABLE or not self.second_order:
+        if self.leaving is None or status not in LEAVABLE:
             return False
-        certificate, new, past = self._here(), None, self.departures
-        point = self.watched.free(certificate.x)
-        if is_kkt(certificate, self.tol):
-            with self.watch.paused():
-                certificate = self.latest = with_curvature(self.problem, point, certificate)
+        past = self.at.departures
+        with self.watch.paused():
+            certificate = self.latest = self.leaving.curved(self._here())
         if past.count >= MAX_DEPARTURES or self.t >= max_steps:
             return False
-        if certificate.curvature is not None:
-            new = from_kkt_point(self.watched, point, certificate)
-        elif certificate.violation > self.tol:
-            with self.watch.paused():
-                found = violation_curvature(self.problem, point)
-            new = from_violation(self.watched, point, found)
-            if new is None:
-                search = Elsewhere(self.watched, self.tol, allowance(self.counter.values))
-                new = search.search(certificate.x)
+        new = self.leaving.better_start(certificate)
         if new is None:
             return False
-        self.departures = past.after(self.t, certificate, self.tol)
-        self.solver = self.departures.restart(self.method)
-        self.state = self.solver.init(self.watched, new)
-        self.previous = self.solver.output(self.state)
+        departures = past.after(self.t, certificate, self.tol)
+        solver = departures.restart(self.method)
+        state = solver.init(self.watched, new)
+        self.at = self._position(self.t, state, solver.output(state), solver, departures)
         self.latest, self.best, self.due = None, None, self.t
-        self._mark()
         return True
-
-    def _starts_stuck(self, certificate: Certificate) -> bool:
-        point = self.watched.free(certificate.x)
-        return starts_stuck(self.problem, point, certificate)
 
     def _here(self) -> Certificate:
         """Return the certificate of the method's present output."""
-        if self.latest is not None and self.trace.rows[-1].step == self.t:
-            return self.latest
-        with self.watch.paused():
-            return self._examine()
+        known = self.latest is not None and self.trace.rows[-1].step == self.t
+        return self.latest if known else self._examine()  # type: ignore[return-value]
 
     def _examine(self, quick: bool = False) -> Certificate:
         """Certify the solver's output; remember the best so far."""
@@ -212,17 +222,23 @@ class Run:
     def _finish(self, status: Status) -> Result:
         """Certify the point to return, and settle the status by the certificate."""
         status, certificate = self._final(status)
-        certificate = self._second_look(self.departures.better(certificate, self.tol))
+        departures = self.at.departures
+        certificate = departures.better(certificate, self.tol)
+        if self.leaving is not None:
+            certificate = self.leaving.second_look(certificate)
         least = min((row.violation for row in self.trace.rows), default=np.inf)
         verdict = judge(self.problem, status, certificate, self.tol, self.counter.values, least)
-        if self.departures.count:
-            self.detail += f" Points left that were no minima: {self.departures.count}."
+        if departures.count:
+            self.detail += f" Points left that were no minima: {departures.count}."
         if status is Status.NON_FINITE:
             self.detail += f" The last finite point is returned (step {self.t})."
+        return self._result(verdict.with_detail(self.detail), certificate)
+
+    def _result(self, verdict: Verdict, certificate: Certificate) -> Result:
         return Result(
             x=certificate.x,
             certificate=certificate,
-            verdict=verdict.with_detail(self.detail),
+            verdict=verdict,
             nit=self.t,
             nfev=self.counter.values,
             njev=self.counter.gradients,
@@ -233,16 +249,6 @@ class Run:
             tol=self.tol,
             error=self.error,
         )
-
-    def _second_look(self, certificate: Certificate) -> Certificate:
-        """Return the certificate with its curvature, where success is to be claimed of it."""
-        known = certificate.curvature is not None or not self.second_order
-        if known or self.tol == 0.0 or certificate.residual > self.tol:
-            return certificate
-        try:
-            return with_curvature(self.problem, self.watched.free(certificate.x), certificate)
-        except (NonFiniteError, KeyboardInterrupt):
-            return certificate  # nothing is known; the run's result is not lost
 
     def _final(self, status: Status) -> tuple[Status, Certificate]:
         """Certify the point to return: the output; after trouble, the best there is."""
@@ -259,7 +265,7 @@ class Run:
                 self.detail = f"{self.detail} {error}".strip()
                 user = (Status.INTERRUPTED, Status.STOPPED, Status.CALLBACK_FAILED)
                 status = status if status in user else Status.NON_FINITE
-        for output in (lambda: self.solver.output(self.state), lambda: self.previous):
+        for output in (lambda: self.solver.output(self.state), lambda: self.at.previous):
             try:
                 return status, self._certify(output())
             except (NonFiniteError, ValueError):
@@ -292,27 +298,24 @@ class Run:
             return Status.CALLBACK_FAILED
         return None
 
-    def _mark(self) -> None:
-        """Note what a step changes in place, so that a step cut short can be taken again."""
-        self.marked = {
-            "rng": self.rng.bit_generator.state,
-            "counter": replace(self.counter),
-            "latest": self.watched.latest,
-        }
+    def _position(
+        self,
+        t: int,
+        state: Any,
+        previous: tuple[Array, Any],
+        solver: Solver,
+        departures: Departures,
+    ) -> Position:
+        place = (t, state, previous, solver, departures)
+        if self.store is None:
+            return Position(*place, {}, self.counter, None)
+        rng, latest = self.rng.bit_generator.state, self.watched.latest
+        return Position(*place, rng, replace(self.counter), latest)
 
     def _save(self) -> None:
-        if self.checkpoint is None:
+        if self.store is None:
             return
-        self.checkpoint.save(
-            {
-                **self.marked,
-                "identity": self.identity,
-                "state": self.state,
-                "trace": self.trace,
-                "t": self.t,
-                "due": self.due,
-                "seconds": self.watch.seconds,
-                "best": self.best,
-                "departures": self.departures,
-            }
-        )
+        at, identity = self.at, self.store.identity
+        rest = (self.trace, self.best, self.due, self.watch.seconds, at.departures)
+        run = StoredRun(identity, at.t, at.state, at.rng, at.counter, at.latest, *rest)
+        self.store.save(run)

@@ -212,5 +212,5 @@ def _near(
         return near_within(
             WatchedProblem(problem, Counter()), x, tol, evaluations // EVALUATIONS_PER_ROUND
         )
-    except (NonFiniteError, OverflowError, np.linalg.LinAlgError, KeyboardInterrupt):
+    except (NonFiniteError, OverflowError, np.linalg.LinAlgError):
         return None  # no proof; the run's result is not lost

@@ -56,6 +56,11 @@ class WatchedProblem(Problem):
         return self._latest
 
     @property
+    def counter(self) -> Counter:
+        """The counts of all evaluations."""
+        return self._counter
+
+    @property
     def latest(self) -> Array | None:
         """Where the latest evaluation was."""
         return None if self._latest is None else self._latest.x

@@ -13,7 +13,7 @@ from equipoise.estimators._counted.candidate import (
 )
 from equipoise.estimators._counted.fixed import TurnPredictions
 from equipoise.estimators._counted.repair import Repair
-from equipoise.estimators._counted.search import Search, Stage, ended_early, run_stages
+from equipoise.estimators._counted.search import Search, Stage, described, ended_early, run_stages
 from equipoise.estimators._counted.shifting import (
     SHARPNESS_FACTORS,
     FinishBest,
@@ -54,6 +54,7 @@ __all__ = [
     "allowances",
     "counted_at",
     "measure",
+    "described",
     "ended_early",
     "fit_counted",
 ]

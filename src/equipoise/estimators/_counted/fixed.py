@@ -12,6 +12,7 @@ from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
 from equipoise._status import Status
 from equipoise.estimators._counted.candidate import COUNTED, Candidate, measure
+from equipoise.estimators._counted.programs import interruptible
 from equipoise.estimators._counted.search import Search, Stage
 from equipoise.estimators._runner import Runner
 from equipoise.problems import LearningProblem
@@ -70,6 +71,7 @@ class TurnPredictions(Stage):
             given.insert(0, measure(problem, search.unconstrained.result, search.allowed))
         for fit in given:
             turned = turned_over(problem, [fit], search.runner)
+            search.check_interrupt()
             if turned and turned[0].certified:
                 return turned[0]
         return None
@@ -106,6 +108,8 @@ def turned_over(
     patterns: dict[bytes, Candidate | None] = {}
     used = rows.sums.used
     for fit in models:
+        if runner.budget.wish is not None:
+            break
         scores = rows.model.predicted(fit.x)
         key = (scores > 0).tobytes()
         if key in seen or len(patterns) == MAX_PATTERNS or len(seen) == 2 * MAX_PATTERNS:
@@ -118,8 +122,6 @@ def turned_over(
         if (key := positive.tobytes()) not in patterns:  # 2
             possible = matrix is None or _exists(matrix, positive)
             patterns[key] = best_with(problem, positive, fit, runner) if possible else None
-        if runner.budget.wish is not None:
-            break
     return [fit for fit in patterns.values() if fit is not None]
 
 
@@ -176,7 +178,8 @@ def _turned(
     options["presolve"] = False  # with presolve, HiGHS may print
     if np.isfinite(runner.budget.remaining):
         options["time_limit"] = max(runner.budget.remaining, 1e-3)
-    answer = milp(
+    answer = interruptible(
+        milp,
         np.concatenate((cost / cost.mean() + 1e-3, np.zeros(k))),
         integrality=np.repeat([0, 1], (n, k)),
         bounds=Bounds(0.0, np.concatenate((np.ones(n), np.full(k, np.inf)))),
@@ -209,5 +212,6 @@ def _scaled(effects: np.ndarray, room: np.ndarray) -> tuple[np.ndarray, np.ndarr
 def _exists(matrix: np.ndarray, positive: np.ndarray) -> bool:
     """Return whether some linear model makes these predictions: a linear program."""
     signed = np.where(positive, -1.0, 1.0)[:, None] * matrix
-    answer = linprog(np.zeros(matrix.shape[1]), signed, -np.ones(len(matrix)), bounds=(None, None))
+    zero, ones = np.zeros(matrix.shape[1]), np.ones(len(matrix))
+    answer = interruptible(linprog, zero, signed, -ones, bounds=(None, None))
     return answer.status == 0

@@ -50,14 +50,17 @@ class Repair(Stage):
         problem, tried, runner = search.problem, search.tried, search.runner
         closest = sorted(tried, key=Candidate.rank)
         least = least_violation(problem, closest[0], runner)  # 1
+        search.check_interrupt()
         by_objective = sorted([least, *tried], key=lambda fit: fit.objective)
         solved = turned_over(problem, by_objective, runner)  # 2
+        search.check_interrupt()
         kept = [_without_claims(fit, least.result.tol) for fit in (*tried, *solved)]
         kept = [fit for fit in kept if fit.keeps_bounds]
         if not any(fit.certified for fit in kept):  # 3
             moved = [move_threshold(problem, fit) for fit in (least, *closest[:MAX_PATTERNS])]
             kept += [fit for fit in moved if fit is not None]
             again = turned_over(problem, kept, runner)
+            search.check_interrupt()
             solved, kept = solved + again, kept + [fit for fit in again if fit.keeps_bounds]
         if search.unconstrained is not None:  # 4
             same = _all_alike(problem, closest[0], runner)

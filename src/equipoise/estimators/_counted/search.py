@@ -9,8 +9,9 @@ each an object, which share one budget.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
@@ -23,7 +24,9 @@ from equipoise.estimators._counted.candidate import (
 )
 from equipoise.estimators._runner import Runner
 from equipoise.problems import LearningProblem
-from equipoise.run import Result, Verdict
+from equipoise.run import Budget, Result, Verdict
+
+Description = TypeVar("Description")
 
 # A bound counts as used up where a model has at most this to spare: six rows' worth, but not less
 # than the first number (no need for more) and not more than the second. Of 2 to 10 rows, six gave the
@@ -111,6 +114,11 @@ class Search:
         if self.runner.budget.wish is not None:
             raise BudgetSpentError
 
+    def check_interrupt(self) -> None:
+        """Raise after Ctrl-C; other wishes let the stage at work come to its end."""
+        if self.runner.budget.wish is Status.INTERRUPTED:
+            raise BudgetSpentError
+
     def is_useful(self, fit: Candidate) -> bool:
         """Whether bounds hold not just because all predictions have become the same."""
         return self.unconstrained_is_constant or not self.problem.rows.is_constant(fit.x)
@@ -145,6 +153,24 @@ def run_stages(search: Search, stages: tuple[Stage, ...]) -> Candidate:
     except BudgetSpentError:
         pass
     return ended_early(search.tried, budget.wish or Status.STALLED)
+
+
+def described(
+    fit: Candidate, describe: Callable[[Candidate], Description], budget: Budget
+) -> tuple[Candidate, Description]:
+    """Return the model of a fit, and what `describe` says of it.
+
+    After Ctrl-C, even now, the status of the model says so; it is passed on where the model breaks a bound,
+    and where it comes again.
+    """
+    try:
+        found = describe(fit)
+        if budget.wish is not Status.INTERRUPTED or fit.result.status is Status.INTERRUPTED:
+            return fit, found
+    except KeyboardInterrupt:
+        budget.stop(Status.INTERRUPTED)
+    fit = ended_early([fit], Status.INTERRUPTED)
+    return fit, describe(fit)
 
 
 def ended_early(tried: list[Candidate], status: Status) -> Candidate:

@@ -19,13 +19,12 @@ from equipoise.constraints import Binding, bind_table
 from equipoise.estimators._counted import Candidate
 from equipoise.estimators._frontier.continuation import ahead, rebound
 from equipoise.estimators._frontier.curve import FrontierPoint
+from equipoise.estimators._frontier.store import PathStore
 from equipoise.estimators._inputs import read_table
 from equipoise.estimators._sklearn import take_rows
 from equipoise.estimators._training import Training
 from equipoise.problems import LearningProblem
-from equipoise.rows import MemoryTable
-from equipoise.rows._digest import digest
-from equipoise.run import Budget, Checkpoint
+from equipoise.run import Budget
 
 Rule = Callable[[float], Any]
 
@@ -41,15 +40,32 @@ def fit_path(
     progress: bool,
 ) -> list[FrontierPoint]:
     """Fit one split at every bound; each fit starts from the one before."""
+    with Budget() as whole:  # notes Ctrl-C, whenever it comes
+        points = _fitted(estimator, data, part, bounds, rule, number, folder, progress, whole)
+        _pass_on_interrupt(whole)
+        return points
+
+
+def _fitted(
+    estimator: Any,
+    data: tuple[Any, ...],
+    part: tuple[Any, Any],
+    bounds: list[float],
+    rule: Rule,
+    number: int,
+    folder: Path | None,
+    progress: bool,
+    whole: Budget,
+) -> list[FrontierPoint]:
     train, test = part
     table, _ = read_table(estimator, *_taken(data, train))
-    store = _Store(folder, number, estimator, table, bounds, rule)
+    training = Training(estimator._task(), table, estimator._runner(whole))
+    store = PathStore(folder, number, estimator, training, bounds, rule)
     points, fits = store.load()
     if len(points) == len(bounds):
         return points
-    training = Training(estimator._task(), table, estimator._runner(Budget()))
     unconstrained = training.fit_unconstrained()
-    _pass_on_interrupt(training.runner.budget)
+    _pass_on_interrupt(whole)
     binding: Binding | None = None
     problem: LearningProblem | None = None
     for i, bound in enumerate(bounds):
@@ -63,9 +79,9 @@ def fit_path(
             problem = training.problem(binding)
         if i < len(points):  # of an earlier part of this run
             continue
-        budget = Budget(estimator.max_seconds, estimator.callback)  # every bound has its own
-        training.runner = replace(training.runner, budget=budget)
-        fit = training.fit(problem, binding, unconstrained, ahead(fits, bound))
+        with Budget(estimator.max_seconds, estimator.callback) as budget:  # every bound has its own
+            training.runner = replace(training.runner, budget=budget)
+            fit = training.fit(problem, binding, unconstrained, ahead(fits, bound))
         _pass_on_interrupt(budget)
         fits = [*fits[-1:], (bound, replace(fit, problem=None))]  # type: ignore[arg-type]
         held_out: dict[str, Any] = {}
@@ -77,6 +93,7 @@ def fit_path(
         store.save(points, fits)
         if progress:
             print(f"split {number}: {points[-1]}", flush=True)
+        _pass_on_interrupt(whole)
     return points
 
 
@@ -144,39 +161,6 @@ def _accuracy(rows: Any, x: np.ndarray) -> float:
     counts = rows.confusion(x)
     right = counts.weight[0, 0] - counts.positive[0, 0] + counts.positive[0, 1]
     return float(right / counts.weight.sum())
-
-
-class _Store:
-    """The points of one split on disk, if a folder is given; they must be of the same data and rules."""
-
-    def __init__(
-        self,
-        folder: Path | None,
-        number: int,
-        estimator: Any,
-        table: MemoryTable,
-        bounds: list[float],
-        rule: Rule,
-    ) -> None:
-        self._checkpoint: Checkpoint | None = None
-        if folder is not None:
-            rules = [rule(bound) for bound in bounds]
-            self._identity = {
-                "bounds": bounds,
-                "data": table.digest(),
-                "settings": digest(rules, estimator.get_params(deep=False)),
-            }
-            self._checkpoint = Checkpoint(folder / f"split-{number}.checkpoint")
-
-    def load(self) -> tuple[list[FrontierPoint], list[tuple[float, Candidate]]]:
-        """Return what was stored, or nothing."""
-        stored = None if self._checkpoint is None else self._checkpoint.load(self._identity)
-        return ([], []) if stored is None else (stored["points"], stored["fits"])
-
-    def save(self, points: list[FrontierPoint], fits: list[tuple[float, Candidate]]) -> None:
-        """Store the points so far, and the last fits to continue from."""
-        if self._checkpoint is not None:
-            self._checkpoint.save({"identity": self._identity, "points": points, "fits": fits})
 
 
 def _taken(data: tuple[Any, ...], index: Any) -> tuple[Any, ...]:

@@ -43,10 +43,14 @@ def learn_batch(
     new = average(old, np.append(coef, intercept), stream.steps)
     for stale in ("report_", "result_", "certificate_", "status_", "trace_"):
         vars(estimator).pop(stale, None)  # they describe another model
-    estimator.stream_ = replace(stream, coef=coef, intercept=float(intercept))
-    estimator.classes_, estimator.sensitive_names_ = known, names
-    estimator.coef_, estimator.intercept_ = new[None, :-1], new[-1:]
-    estimator.n_iter_ = stream.steps
+    vars(estimator).update(  # all at once: Ctrl-C comes before or after
+        stream_=replace(stream, coef=coef, intercept=float(intercept)),
+        classes_=known,
+        sensitive_names_=names,
+        coef_=new[None, :-1],
+        intercept_=new[-1:],
+        n_iter_=stream.steps,
+    )
 
 
 def _bind_batch(

@@ -1,0 +1,156 @@
+"""Values as text and arrays, and back: nothing that is read is ever called or imported.
+
+docs/checkpoints.md describes the form. A value of a kind that is not listed there is not stored.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field, fields, is_dataclass
+from enum import Enum
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from equipoise._array import Array, namespace
+from equipoise.run._storable import Types, fits, name_of
+
+PLAIN = (type(None), bool, int, str)
+NUMERIC = re.compile(r"[<>|][biufc]\d{1,2}")  # the dtypes stored: numbers, never objects
+NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+
+
+class NotStorableError(TypeError):
+    """A value that a checkpoint cannot hold."""
+
+
+class UnreadableError(ValueError):
+    """A tree that is no value."""
+
+
+@dataclass
+class Encoder:
+    """Makes a tree of JSON values; arrays are collected beside it, each once."""
+
+    types: Types
+    arrays: list[np.ndarray] = field(default_factory=list)
+    _places: dict[int, int] = field(default_factory=dict)  # of arrays by identity
+    _kept: list[Any] = field(default_factory=list)  # so that no identity is used twice
+
+    def encode(self, value: Any, where: str) -> Any:
+        """Return the tree of a value; `where` names it in messages."""
+        kind = type(value)
+        if kind in PLAIN:
+            return value
+        if kind is float:
+            return value if math.isfinite(value) else {"float": str(value)}
+        if kind in (list, tuple):
+            return {kind.__name__: [self.encode(v, f"{where}[{i}]") for i, v in enumerate(value)]}
+        if kind is dict:
+            pairs = [
+                [self.encode(k, where), self.encode(v, f"{where}[{k!r}]")] for k, v in value.items()
+            ]
+            return {"dict": pairs}
+        if isinstance(value, np.generic):
+            return {"scalar": self._place(value, np.asarray(value), where)}
+        if kind is np.ndarray:
+            return {"array": self._place(value, value, where)}
+        if hasattr(value, "__array_namespace__") or hasattr(value, "detach"):
+            host = value.detach().cpu() if hasattr(value, "detach") else value
+            return {"tensor": self._place(value, np.asarray(host), where)}
+        if self.types.get(name_of(kind)) is not kind:
+            rule = "a state holds numbers, texts, arrays, lists, dicts and dataclasses"
+            own = "those of the library, or of the module of the solver"
+            raise NotStorableError(f"{where} is a {kind.__name__}; {rule}: {own}")
+        if isinstance(value, Enum):
+            return {"enum": name_of(kind), "name": value.name}
+        return {"object": name_of(kind), "fields": self._fields(value, where)}
+
+    def _fields(self, value: Any, where: str) -> dict[str, Any]:
+        names = [part.name for part in fields(value)]
+        for name in getattr(value, "__dict__", {}):
+            if name not in names and not isinstance(
+                getattr(type(value), name, None), cached_property
+            ):
+                raise NotStorableError(f"{where}.{name} is not a field of its dataclass")
+        return {name: self.encode(getattr(value, name), f"{where}.{name}") for name in names}
+
+    def _place(self, value: Any, array: np.ndarray, where: str) -> int:
+        """Return the place of an array; one that is met again keeps its place, and is one object again."""
+        if not NUMERIC.fullmatch(array.dtype.str):
+            raise NotStorableError(f"{where} has the dtype {array.dtype}; only numbers are stored")
+        if id(value) not in self._places:
+            self._places[id(value)] = len(self.arrays)
+            self.arrays.append(array)
+            self._kept.append(value)
+        return self._places[id(value)]
+
+
+@dataclass
+class Decoder:
+    """Makes values of a tree and its arrays; tensors become such as `like`."""
+
+    types: Types
+    arrays: list[np.ndarray]
+    like: Array | None = None
+    _tensors: dict[int, Array] = field(default_factory=dict)
+
+    def decode(self, tree: Any) -> Any:
+        """Return the value of a tree."""
+        if isinstance(tree, PLAIN) or (isinstance(tree, float) and math.isfinite(tree)):
+            return tree
+        match tree:
+            case {"object": str(name), "fields": dict(parts)} if len(tree) == 2:
+                return self._object(name, {key: self.decode(part) for key, part in parts.items()})
+            case {"enum": str(name), "name": str(member)} if len(tree) == 2:
+                return self._type(name, Enum)[member]
+        if not isinstance(tree, dict) or len(tree) != 1:
+            raise UnreadableError("it holds something that is no value")
+        ((sort, content),) = tree.items()
+        match sort:
+            case "float":
+                return NOT_FINITE[content]
+            case "list" | "tuple" if isinstance(content, list):
+                items = [self.decode(item) for item in content]
+                return items if sort == "list" else tuple(items)
+            case "dict" if isinstance(content, list):
+                return {self.decode(key): self.decode(value) for key, value in content}
+            case "array":
+                return self._array(content)
+            case "scalar" if self._array(content).ndim == 0:
+                return self._array(content)[()]
+            case "tensor":
+                return self._tensor(content)
+        raise UnreadableError(f"it holds a {sort!r}, which is no sort of value")
+
+    def _object(self, name: str, parts: dict[str, Any]) -> Any:
+        """Return a dataclass with these fields; its own code is not run."""
+        kind = self._type(name, object)
+        known = {part.name for part in fields(kind)} if is_dataclass(kind) else set()
+        if not known or parts.keys() != known or not fits(kind, parts):
+            raise UnreadableError(f"it holds a {name} with other fields than that has")
+        made = object.__new__(kind)
+        for key, value in parts.items():
+            object.__setattr__(made, key, value)
+        return made
+
+    def _type(self, name: str, base: type) -> Any:
+        kind = self.types.get(name)
+        if kind is None or not issubclass(kind, base):
+            raise UnreadableError(f"it holds a {name[:80]}, which is not known here")
+        return kind
+
+    def _array(self, place: Any) -> np.ndarray:
+        if type(place) is not int or not 0 <= place < len(self.arrays):
+            raise UnreadableError("it names an array that it does not hold")
+        return self.arrays[place]
+
+    def _tensor(self, place: Any) -> Array:
+        if self.like is None or isinstance(self.like, np.ndarray):
+            raise UnreadableError("it holds tensors, and the starting point is none")
+        if place not in self._tensors:
+            xp, array = namespace(self.like), self._array(place)
+            self._tensors[place] = xp.asarray(array, device=self.like.device)
+        return self._tensors[place]

@@ -1,0 +1,78 @@
+"""Where a run that stopped can go on: from a point that is no minimum, or from a feasible one elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from equipoise._array import Array
+from equipoise._problem import NonFiniteError, Problem
+from equipoise._status import Status
+from equipoise.certificate import Certificate, violation_curvature, with_curvature
+from equipoise.run._elsewhere import Elsewhere, allowance
+from equipoise.run._escape import from_kkt_point, from_violation, is_kkt, starts_stuck
+from equipoise.run._watched import WatchedProblem
+
+# From a point where a run stops for another reason, it does not go on.
+LEAVABLE = (Status.CONVERGED, Status.STALLED, Status.LOCALLY_INFEASIBLE)
+
+# The curvature may take one product for so many evaluations and products of the run, or a few anyway. Chosen.
+COST_PER_PRODUCT, FEW_PRODUCTS = 4, 20
+
+
+@dataclass(frozen=True)
+class Leaving:
+    """A second look at the points where a run stops.
+
+    Attributes
+    ----------
+    problem : Problem
+        As the user gave it.
+    watched : WatchedProblem
+        The same, as the solver sees it.
+    tol : float
+    """
+
+    problem: Problem
+    watched: WatchedProblem
+    tol: float
+
+    def starts_stuck(self, certificate: Certificate) -> bool:
+        """Whether the point a run starts from is stationary, so that no step would leave it."""
+        return starts_stuck(self.problem, self.watched.free(certificate.x), certificate)
+
+    def curved(self, certificate: Certificate) -> Certificate:
+        """Return the certificate of a KKT point with its curvature; of other points as it is."""
+        return self._with_curvature(certificate) if is_kkt(certificate, self.tol) else certificate
+
+    def better_start(self, certificate: Certificate) -> Array | None:
+        """Return a point to start again from; None where none is found.
+
+        From a KKT point along a direction that bends down; from a stationary point of the violation
+        likewise, else a feasible point elsewhere.
+        """
+        point = self.watched.free(certificate.x)
+        if certificate.curvature is not None:
+            return from_kkt_point(self.watched, point, certificate)
+        if certificate.violation <= self.tol:
+            return None
+        new = from_violation(self.watched, point, violation_curvature(self.problem, point))
+        if new is not None:
+            return new
+        most = allowance(self.watched.counter.values)
+        return Elsewhere(self.watched, self.tol, most).search(certificate.x)
+
+    def second_look(self, certificate: Certificate) -> Certificate:
+        """Return the certificate with its curvature, where success is to be claimed of it."""
+        claimed = 0.0 < self.tol and certificate.residual <= self.tol
+        if certificate.curvature is not None or not claimed:
+            return certificate
+        try:
+            return self._with_curvature(certificate)
+        except NonFiniteError:
+            return certificate  # nothing is known; the run's result is not lost
+
+    def _with_curvature(self, certificate: Certificate) -> Certificate:
+        """Look at the curvature, at the cost of a share of what the run has cost, or of a few products."""
+        cost = self.watched.counter.values + self.watched.counter.products
+        most = max(FEW_PRODUCTS, cost // COST_PER_PRODUCT)
+        return with_curvature(self.problem, self.watched.free(certificate.x), certificate, most)
