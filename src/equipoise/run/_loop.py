@@ -26,7 +26,12 @@ from equipoise.run._verdict import Verdict, examine_both, judge
 from equipoise.run._watched import Counter, WatchedProblem
 from equipoise.solvers import Solver
 
-WRONG_DATA = (TypeError, AttributeError, LookupError, ValueError)  # what a step raises of wrong data
+WRONG_DATA = (
+    TypeError,
+    AttributeError,
+    LookupError,
+    ValueError,
+)  # what a step raises of wrong data
 
 
 class Run:
