@@ -8,7 +8,8 @@ from scipy.linalg import null_space
 
 from equipoise import FunctionProblem, sets
 from equipoise._problem import Facts
-from equipoise.certificate._curvature import FLAT, curvature_at, violation_curvature
+from equipoise.certificate import curvature_at, violation_curvature
+from equipoise.certificate._curvature_bounds import FLAT
 from equipoise.certificate._lanczos import least_curvature
 from equipoise.problems import REFERENCES, QuadraticProblem
 
@@ -70,6 +71,18 @@ def test_a_large_space_is_searched_with_few_products(rng):
     assert positive.products == 50
     assert positive.value > 0.2 - 1e-9
     assert positive.value - positive.missing <= 0.2 < positive.value + 0.1
+
+
+def test_the_number_of_products_is_bounded(rng):
+    A = np.diag(np.linspace(1.0, 2.0, 60))
+    problem = quadratic(A)
+    point, calls = problem.at(np.zeros(60)), []
+    at = problem.at
+    problem.at = lambda x: calls.append(x) or at(x)
+    found = curvature_at(problem, point, np.zeros(0), 0.0, most=25)
+    assert len(calls) == 25
+    assert found.worth == "in probability"
+    assert found.lower <= 1.0 <= found.upper
 
 
 def test_repeated_eigenvalues_do_not_end_the_search_early():
