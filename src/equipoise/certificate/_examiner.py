@@ -10,14 +10,9 @@ import numpy as np
 from equipoise import _check
 from equipoise._array import Array, all_finite, norm, to_numpy
 from equipoise._problem import Point, Problem
-<<<<<<< HEAD
-from equipoise.certificate._curvature import Curvature, curvature_at
-from equipoise.certificate._multipliers import finite_rows, fit_multipliers
-=======
 from equipoise.certificate._curvature import MAX_PRODUCTS, curvature_at
 from equipoise.certificate._curvature_bounds import Curvature
-from equipoise.certificate._multipliers import fit_multipliers
->>>>>>> second-order
+from equipoise.certificate._multipliers import finite_rows, fit_multipliers
 from equipoise.certificate._residuals import Residuals
 from equipoise.certificate._rounding import with_rounding
 

@@ -63,7 +63,7 @@ class Leaving:
 
     def second_look(self, certificate: Certificate) -> Certificate:
         """Return the certificate with its curvature, where success is to be claimed of it."""
-        claimed = 0.0 < self.tol and certificate.residual <= self.tol
+        claimed = self.tol > 0.0 and certificate.residual <= self.tol
         if certificate.curvature is not None or not claimed:
             return certificate
         try:
