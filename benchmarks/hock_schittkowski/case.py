@@ -1,0 +1,128 @@
+"""One problem of the collection: its formulas, bounds, start and best known optimum."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from benchmarks.hock_schittkowski import expressions
+from benchmarks.hock_schittkowski.expressions import Expression
+from equipoise import FunctionProblem, sets
+
+Formulas = Callable[..., tuple[Any, Sequence[Any], Sequence[Any]]]
+
+COLLECTION: dict[int, Case] = {}  # by the number in the book
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """Minimise an objective where some formulas are at least 0, others equal 0, within bounds.
+
+    Attributes
+    ----------
+    number : the number in the book.
+    formulas : of variables x1, ..., xn to the objective, what is to be at least 0, and what is to be 0.
+    start : the start of the book, moved to the nearest point within the bounds.
+    best : the best known optimum.
+    lower, upper : the bounds.
+    degenerate : why no constraint qualification holds at the optimum; empty where one does.
+    others : values of the objective at other local optima, where solvers are known to end.
+    """
+
+    number: int
+    formulas: Formulas
+    start: np.ndarray
+    best: float
+    lower: np.ndarray
+    upper: np.ndarray
+    degenerate: str
+    others: tuple[float, ...]
+
+    @property
+    def name(self) -> str:
+        return f"HS{self.number}"
+
+    @property
+    def dim(self) -> int:
+        return self.start.size
+
+    @cached_property
+    def variables(self) -> list[Expression]:
+        return [Expression("variable", (i,)) for i in range(self.dim)]
+
+    @cached_property
+    def objective(self) -> Expression:
+        return expressions.expression(self.formulas(*self.variables)[0])
+
+    @cached_property
+    def at_least_zero(self) -> list[Expression]:
+        return list(self.formulas(*self.variables)[1])
+
+    @cached_property
+    def zero(self) -> list[Expression]:
+        return list(self.formulas(*self.variables)[2])
+
+    @cached_property
+    def values(self) -> Callable[[Any], tuple[float, ...]]:
+        """A list of coordinates to the objective, what is to be at least 0, and what is to be 0."""
+        return expressions.compiled([self.objective, *self.at_least_zero, *self.zero], self.dim)
+
+    def violation(self, x: np.ndarray) -> float:
+        """The largest amount by which a constraint or a bound is broken."""
+        _, *constraints = self.values(x.tolist())
+        n = len(self.at_least_zero)
+        broken = [-value for value in constraints[:n]] + [abs(value) for value in constraints[n:]]
+        return float(max([0.0, *broken, *(self.lower - x), *(x - self.upper)]))
+
+    def problem(self) -> FunctionProblem:
+        """The problem as a user would write it; an equality is a pair of inequalities."""
+        constraints = [-c for c in self.at_least_zero] + [s * e for e in self.zero for s in (1, -1)]
+        return FunctionProblem(
+            self.with_gradient(self.objective),
+            [self.with_gradient(constraint) for constraint in constraints],
+            domain=sets.Box(self.lower, self.upper),
+        )
+
+    def with_gradient(
+        self, formula: Expression
+    ) -> Callable[[np.ndarray], tuple[float, np.ndarray]]:
+        """``x`` to the value and the gradient of one formula; NaN where it is not defined."""
+        gradient = expressions.gradient(formula, self.variables)
+        compute = expressions.compiled([formula, *gradient], self.dim)
+        nowhere = np.full(self.dim, math.nan)
+
+        def function(x):
+            try:
+                value, *slopes = compute(x.tolist())
+            except (ArithmeticError, ValueError):
+                return math.nan, nowhere
+            return value, np.array(slopes)
+
+        return function
+
+
+def case(
+    number: int,
+    start: Sequence[float],
+    best: float,
+    lower: float | Sequence[float] = -math.inf,
+    upper: float | Sequence[float] = math.inf,
+    degenerate: str = "",
+    others: Sequence[float] = (),
+) -> Callable[[Formulas], Formulas]:
+    """Put the formulas that follow into the collection."""
+
+    def collect(formulas):
+        x = np.array(start, dtype=float)
+        low, high = (np.broadcast_to(np.array(b, dtype=float), x.shape) for b in (lower, upper))
+        COLLECTION[number] = Case(
+            number, formulas, np.clip(x, low, high), best, low, high, degenerate, tuple(others)
+        )
+        return formulas
+
+    return collect
