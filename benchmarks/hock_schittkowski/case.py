@@ -79,11 +79,14 @@ class Case:
         broken = [-value for value in constraints[:n]] + [abs(value) for value in constraints[n:]]
         return float(max([0.0, *broken, *(self.lower - x), *(x - self.upper)]))
 
-    def problem(self) -> FunctionProblem:
-        """The problem as a user would write it; an equality is a pair of inequalities."""
+    def problem(self, seen: set[bytes] | None = None) -> FunctionProblem:
+        """The problem as a user would write it; an equality is a pair of inequalities.
+
+        The points at which the objective is evaluated are put into `seen`.
+        """
         constraints = [-c for c in self.at_least_zero] + [s * e for e in self.zero for s in (1, -1)]
         return FunctionProblem(
-            self.with_gradient(self.objective),
+            noted(self.with_gradient(self.objective), set() if seen is None else seen),
             [self.with_gradient(constraint) for constraint in constraints],
             domain=sets.Box(self.lower, self.upper),
         )
@@ -104,6 +107,16 @@ class Case:
             return value, np.array(slopes)
 
         return function
+
+
+def noted(function: Callable[[np.ndarray], Any], seen: set[bytes]) -> Callable[[np.ndarray], Any]:
+    """The function, which puts the points where it is called into `seen`."""
+
+    def noting(x):
+        seen.add(x.tobytes())
+        return function(x)
+
+    return noting
 
 
 def case(
