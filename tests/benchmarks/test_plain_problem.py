@@ -11,7 +11,8 @@ from equipoise.problems import LearningProblem
 
 
 @pytest.fixture
-def problem(rng=np.random.default_rng(0)):
+def problem():
+    rng = np.random.default_rng(0)
     X, y, groups = rng.normal(size=(60, 3)), rng.integers(0, 2, 60), rng.integers(0, 2, 60)
     terms = bind(demographic_parity(0.02), y, groups).terms
     return LearningProblem.of(LinearModel(X), terms, l2=0.1)
