@@ -6,7 +6,7 @@ python -m benchmarks.hock_schittkowski [number ...] [--write]
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -46,9 +46,12 @@ class Judged:
 
 
 def judge(case: Case, end: End) -> Judged:
-    gap = (case.values(end.x.tolist())[0] - case.best) / max(1.0, abs(case.best))
+    gap = (case.values(end.x)[0] - case.best) / max(1.0, abs(case.best))
+    judged = Judged(end, gap, case.violation(end.x), certified=False)
+    if not judged.feasible:
+        return judged
     certificate = certify(case.problem(), np.clip(end.x, case.lower, case.upper))
-    return Judged(end, gap, case.violation(end.x), certificate.residual <= TOL)
+    return replace(judged, certified=certificate.residual <= TOL)
 
 
 def run(page: Page, numbers: list[int]) -> None:

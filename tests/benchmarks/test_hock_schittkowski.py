@@ -49,7 +49,7 @@ def test_the_problem_says_what_the_collection_says(number):
     case = COLLECTION[number]
     x = inside(case)
     point = case.problem().at(x)
-    objective, *constraints = case.values(x.tolist())
+    objective, *constraints = case.values(x)
     n = len(case.at_least_zero)
     pairs = [sign * value for value in constraints[n:] for sign in (1, -1)]
     assert point.values == pytest.approx([objective, *(-c for c in constraints[:n]), *pairs])
@@ -71,13 +71,13 @@ def test_auto_ends_certified_at_the_best_known_optimum(number):
     result = solve(case.problem(), "auto", case.start, tol=1e-6)
     assert result.success
     assert case.violation(result.x) <= 1e-6
-    assert case.values(result.x.tolist())[0] == pytest.approx(case.best, rel=1e-5, abs=1e-5)
+    assert case.values(result.x)[0] == pytest.approx(case.best, rel=1e-5, abs=1e-5)
 
 
 def test_auto_claims_nothing_false_where_there_are_no_multipliers():
     case = COLLECTION[13]
     result = solve(case.problem(), "auto", case.start, tol=1e-6, max_steps=1000)
-    objective = case.values(result.x.tolist())[0]
+    objective = case.values(result.x)[0]
     assert not result.success or objective == pytest.approx(case.best, abs=1e-5)
 
 
