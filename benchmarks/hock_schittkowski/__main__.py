@@ -133,6 +133,8 @@ def _goals(page, judged):
     sound = {k: methods for k, methods in judged.items() if not COLLECTION[k].degenerate}
     share = np.mean([methods[OURS].end.success for methods in sound.values()])
     page.goal("share not certified at 1e-6, where multipliers exist", 1 - share, 0.05)
+    false = sum(m[OURS].end.success and not m[OURS].feasible for m in judged.values())
+    page.goal("successes claimed where a constraint or bound is broken", false, 0)
     median = {name: float(np.median(_evaluations(judged, name))) for name in METHODS}
     page.goal("median evaluations, x SLSQP", median[OURS] / median[SLSQP], 1.0)
     total = {name: sum(_evaluations(judged, name)) for name in METHODS}
