@@ -68,22 +68,25 @@ class Case:
         return list(self.formulas(*self.variables)[2])
 
     @cached_property
-    def values(self) -> Callable[[Any], tuple[float, ...]]:
-        """A list of coordinates to the objective, what is to be at least 0, and what is to be 0."""
-        return expressions.compiled([self.objective, *self.at_least_zero, *self.zero], self.dim)
+    def values(self) -> Callable[[np.ndarray], np.ndarray]:
+        """``x`` to the objective, what is to be at least 0, and what is to be 0."""
+        return self.computed([self.objective, *self.at_least_zero, *self.zero])
 
     def violation(self, x: np.ndarray) -> float:
         """The largest amount by which a constraint or a bound is broken."""
-        _, *constraints = self.values(x.tolist())
         n = len(self.at_least_zero)
-        broken = [-value for value in constraints[:n]] + [abs(value) for value in constraints[n:]]
-        return float(max([0.0, *broken, *(self.lower - x), *(x - self.upper)]))
+        constraints = self.values(x)[1:]
+        broken = [-constraints[:n], abs(constraints[n:]), self.lower - x, x - self.upper]
+        return float(np.max(np.concatenate(broken), initial=0.0))
 
-    def problem(self) -> FunctionProblem:
-        """The problem as a user would write it; an equality is a pair of inequalities."""
+    def problem(self, seen: set[bytes] | None = None) -> FunctionProblem:
+        """The problem as a user would write it; an equality is a pair of inequalities.
+
+        The points at which the objective is evaluated are put into `seen`.
+        """
         constraints = [-c for c in self.at_least_zero] + [s * e for e in self.zero for s in (1, -1)]
         return FunctionProblem(
-            self.with_gradient(self.objective),
+            noted(self.with_gradient(self.objective), set() if seen is None else seen),
             [self.with_gradient(constraint) for constraint in constraints],
             domain=sets.Box(self.lower, self.upper),
         )
@@ -91,19 +94,36 @@ class Case:
     def with_gradient(
         self, formula: Expression
     ) -> Callable[[np.ndarray], tuple[float, np.ndarray]]:
-        """``x`` to the value and the gradient of one formula; NaN where it is not defined."""
-        gradient = expressions.gradient(formula, self.variables)
-        compute = expressions.compiled([formula, *gradient], self.dim)
-        nowhere = np.full(self.dim, math.nan)
+        """``x`` to the value and the gradient of one formula."""
+        compute = self.computed([formula, *expressions.gradient(formula, self.variables)])
+
+        def function(x):
+            numbers = compute(x)
+            return float(numbers[0]), numbers[1:]
+
+        return function
+
+    def computed(self, formulas: Sequence[Expression]) -> Callable[[np.ndarray], np.ndarray]:
+        """``x`` to the values of formulas; all NaN where one is not defined."""
+        compute = expressions.compiled(formulas, self.dim)
 
         def function(x):
             try:
-                value, *slopes = compute(x.tolist())
+                return np.array(compute(x.tolist()))
             except (ArithmeticError, ValueError):
-                return math.nan, nowhere
-            return value, np.array(slopes)
+                return np.full(len(formulas), math.nan)
 
         return function
+
+
+def noted(function: Callable[[np.ndarray], Any], seen: set[bytes]) -> Callable[[np.ndarray], Any]:
+    """The function, which puts the points where it is called into `seen`."""
+
+    def noting(x):
+        seen.add(x.tobytes())
+        return function(x)
+
+    return noting
 
 
 def case(

@@ -19,7 +19,7 @@ def hs22(x1, x2):
     return (x1 - 2) ** 2 + (x2 - 1) ** 2, [2 - x1 - x2, x2 - x1**2], []
 
 
-@case(23, start=(3, 1), best=2.0, lower=(-50, -50), upper=(50, 50))
+@case(23, start=(3, 1), best=2.0, lower=(-50, -50), upper=(50, 50), others=[9.472136])
 def hs23(x1, x2):
     at_least_zero = [x1 + x2 - 1, x1**2 + x2**2 - 1, 9 * x1**2 + x2**2 - 9, x1**2 - x2, x2**2 - x1]
     return x1**2 + x2**2, at_least_zero, []

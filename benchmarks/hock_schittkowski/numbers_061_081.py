@@ -57,17 +57,31 @@ def control_chart(x1, x2, x3, x4, a, b, shift):
     return cost, [], [x3 - 2 * normal(-x2), x4 - normal(-x2 + shift) - normal(-x2 - shift)]
 
 
-@case(68, start=(1, 1, 1, 1), best=-0.9204250036, lower=(1e-4, 0, 0, 0), upper=(100, 100, 2, 2))
+@case(
+    68,
+    start=(1, 1, 1, 1),
+    best=-0.9204250036,
+    lower=(1e-4, 0, 0, 0),
+    upper=(100, 100, 2, 2),
+    others=[2.4e-05],
+)
 def hs68(*x):
     return control_chart(*x, a=0.0001 * 24, b=1, shift=math.sqrt(24))
 
 
-@case(69, start=(1, 1, 1, 1), best=-956.7128867, lower=(1e-4, 0, 0, 0), upper=(100, 100, 2, 2))
+@case(
+    69,
+    start=(1, 1, 1, 1),
+    best=-956.7128867,
+    lower=(1e-4, 0, 0, 0),
+    upper=(100, 100, 2, 2),
+    others=[0.004],
+)
 def hs69(*x):
     return control_chart(*x, a=0.1 * 4, b=1000, shift=2)
 
 
-@case(71, start=(1, 5, 5, 1), best=17.0140173, lower=1, upper=5)
+@case(71, start=(1, 5, 5, 1), best=17.0140173, lower=1, upper=5, others=[27.14643])
 def hs71(x1, x2, x3, x4):
     zero = [x1**2 + x2**2 + x3**2 + x4**2 - 40]
     return x1 * x4 * (x1 + x2 + x3) + x3, [x1 * x2 * x3 * x4 - 25], zero
@@ -119,7 +133,7 @@ def hs76(x1, x2, x3, x4):
     return square - x1 - 3 * x2 + x3 - x4, at_least_zero, []
 
 
-@case(77, start=(2, 2, 2, 2, 2), best=0.24150513)
+@case(77, start=(2, 2, 2, 2, 2), best=0.24150513, others=[5.533357, 9.90876])
 def hs77(x1, x2, x3, x4, x5):
     objective = (x1 - 1) ** 2 + (x1 - x2) ** 2 + (x3 - 1) ** 2 + (x4 - 1) ** 4 + (x5 - 1) ** 6
     root = math.sqrt(2)
@@ -131,12 +145,12 @@ def powell(x1, x2, x3, x4, x5):
     return [squares - 10, x2 * x3 - 5 * x4 * x5, x1**3 + x2**3 + 1]
 
 
-@case(78, start=(-2, 1.5, 2, -1, -1), best=-2.91970041)
+@case(78, start=(-2, 1.5, 2, -1, -1), best=-2.91970041, others=[-0.8235948])
 def hs78(x1, x2, x3, x4, x5):
     return x1 * x2 * x3 * x4 * x5, [], powell(x1, x2, x3, x4, x5)
 
 
-@case(79, start=(2, 2, 2, 2, 2), best=0.0787768209)
+@case(79, start=(2, 2, 2, 2, 2), best=0.0787768209, others=[13.96682, 27.452])
 def hs79(x1, x2, x3, x4, x5):
     objective = (x1 - 1) ** 2 + (x1 - x2) ** 2 + (x2 - x3) ** 2 + (x3 - x4) ** 4 + (x4 - x5) ** 4
     root = math.sqrt(2)
@@ -147,12 +161,26 @@ def hs79(x1, x2, x3, x4, x5):
 LIMITS_80 = (2.3, 2.3, 3.2, 3.2, 3.2)
 
 
-@case(80, (-2, 2, 2, -1, -1), 0.0539498478, lower=[-b for b in LIMITS_80], upper=LIMITS_80)
+@case(
+    80,
+    (-2, 2, 2, -1, -1),
+    0.0539498478,
+    lower=[-b for b in LIMITS_80],
+    upper=LIMITS_80,
+    others=[0.4388512],
+)
 def hs80(x1, x2, x3, x4, x5):
     return exp(x1 * x2 * x3 * x4 * x5), [], powell(x1, x2, x3, x4, x5)
 
 
-@case(81, (-2, 2, 2, -1, -1), 0.0539498478, lower=[-b for b in LIMITS_80], upper=LIMITS_80)
+@case(
+    81,
+    (-2, 2, 2, -1, -1),
+    0.0539498478,
+    lower=[-b for b in LIMITS_80],
+    upper=LIMITS_80,
+    others=[0.4388512],
+)
 def hs81(x1, x2, x3, x4, x5):
     objective = exp(x1 * x2 * x3 * x4 * x5) - 0.5 * (x1**3 + x2**3 + 1) ** 2
     return objective, [], powell(x1, x2, x3, x4, x5)
