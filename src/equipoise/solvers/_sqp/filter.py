@@ -26,9 +26,14 @@ class Filter:
     start: float  # the violation at the start, or 1 where that is more
     pairs: np.ndarray = field(default_factory=lambda: np.empty((0, 2)))  # (k, 2)
 
+    @property
+    def most(self) -> float:
+        """The largest violation that is ever accepted."""
+        return MOST * self.start
+
     def admits(self, violation: float, objective: float) -> bool:
         """Whether a point is better than every pair in one of the two."""
-        if not violation <= MOST * self.start:
+        if not violation <= self.most:
             return False
         return bool(((violation < self.pairs[:, 0]) | (objective < self.pairs[:, 1])).all())
 

@@ -9,9 +9,9 @@ import numpy as np
 from equipoise.sets import LinearRows
 
 # Variables of sizes from 1 / ORDINARY to ORDINARY keep their units, as the curvature that is learnt takes
-# care of them: to measure all variables by their start costs more steps than it saves. Measured with 1,
-# 30 and 1000 on the Hock-Schittkowski problems.
-ORDINARY = 1e3
+# care of them. Measured on the 107 Hock-Schittkowski problems: with 1, 10, 100 and 1000 the best known optimum
+# is reached 100, 101, 100 and 97 times, after 2,021, 1,756, 1,731 and 1,635 evaluations in all.
+ORDINARY = 10.0
 
 
 @dataclass(frozen=True)

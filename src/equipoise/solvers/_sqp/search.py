@@ -51,7 +51,10 @@ def search(problem: Problem, state: State) -> tuple[Point, Filter] | None:
         if accepted:
             objective_step = state.filter.armijo(theta, slope, a)
             return ahead, state.filter if objective_step else state.filter.with_pair(*old)
-        a *= _shorter(new[1] - phi, a * slope) if new[0] <= theta else LONGEST
+        if new[0] <= theta:
+            a *= _shorter(new[1] - phi, a * slope)
+        else:
+            a *= LONGEST if new[0] <= state.filter.most else SHORTEST
     return None
 
 
