@@ -10,7 +10,7 @@ from benchmarks.hock_schittkowski import COLLECTION
 from equipoise import Facts, FunctionProblem, Point, Problem, Status, sets, solve
 from equipoise.problems import REFERENCES, QuadraticProblem
 from equipoise.solvers import SQP, Sequence, SwitchingSubgradient
-from equipoise.solvers._sqp.curvature import updated
+from equipoise.solvers._sqp.curvature import probed, updated
 from equipoise.solvers._sqp.filter import Filter
 from equipoise.solvers._sqp.quadratic_program import QuadraticProgram
 
@@ -144,6 +144,27 @@ def test_bfgs_meets_the_secant_equation_and_stays_positive_definite():
             np.testing.assert_allclose(B @ s, y, atol=1e-8 * np.abs(B).max())
         else:  # Powell's damping
             assert s @ B @ s == pytest.approx(max(0.2 * model, min(-s @ y, model)))
+
+
+def test_the_first_matrix_follows_the_lengths_of_the_rows():
+    """The Hessian of a logistic loss on columns of ones and zeros, rare ones a thousand times less curved."""
+    rng = np.random.default_rng(2)
+    share = 10.0 ** rng.uniform(-3, -0.3, size=60)
+    A = (rng.random(size=(20_000, 60)) < share).astype(float)
+    H = A.T @ A / 20_000
+    lengths = np.linalg.norm(H, axis=1)
+    B = probed(lambda v: H @ v, np.ones(60))
+    assert np.count_nonzero(B - np.diag(B.diagonal())) == 0
+    ratio = np.log10(B.diagonal() / lengths)
+    assert np.median(np.abs(ratio)) < 0.3  # a factor of two
+    plain, scaled = (
+        np.linalg.cond(H / np.sqrt(np.outer(d, d))) for d in (np.ones(60), B.diagonal())
+    )
+    assert scaled < 0.1 * plain
+    unit = 10.0 ** rng.uniform(-6, 6, size=60)
+    other = probed(lambda v: unit * (H @ (unit * v)), 1 / unit)
+    np.testing.assert_allclose(other.diagonal(), B.diagonal() * unit**2, rtol=1e-9)
+    np.testing.assert_array_equal(probed(lambda v: 0 * v, np.ones(3)), np.eye(3))
 
 
 def test_the_filter_accepts_what_is_better_in_one_of_the_two():

@@ -153,9 +153,9 @@ def _remembered(start: Start | None, dim: int) -> np.ndarray | None:
 def _products(problem: Problem) -> Hessian:
     """Return what gives products with the Hessian of a Lagrangian at a point, where that pays."""
 
-    def products(point: Point, weights: np.ndarray) -> Callable | None:
+    def products(point: Point, weights: np.ndarray, gradient: Array) -> Callable | None:
         if point.hvp is None and problem.dim < DIFFERENCES_FROM:
             return None
-        return hessian(problem, point, weights)
+        return hessian(problem, point, weights, gradient)
 
     return products

@@ -11,24 +11,29 @@ from equipoise._array import like, to_numpy
 from equipoise._problem import Point, Problem
 from equipoise.certificate import Residuals
 from equipoise.solvers._parts.linear_rows import linear_rows
-from equipoise.solvers._sqp.curvature import first_matrix, updated
+from equipoise.solvers._sqp.curvature import first_matrix, probed, updated
 from equipoise.solvers._sqp.filter import Filter
 from equipoise.solvers._sqp.merit import Merit, units
 from equipoise.solvers._sqp.quadratic_program import QuadraticProgram
-from equipoise.solvers._sqp.refinement import refined
+from equipoise.solvers._sqp.refinement import Product, refined
 from equipoise.solvers._sqp.state import State
 
 # The KKT residual that a refined step may leave in its quadratic program, relative to that of the
-# iterate, or the square root of the latter where that is less, which makes steps superlinear. Measured:
-# 0.3 and 0.8 take more products with the Hessian on the fairness problems of `benchmarks.peers`.
-FORCING = 0.5
+# iterate, or the square root of the latter where that is less, which makes steps superlinear. Measured with
+# 0.3, 0.5 and 0.8 on the plain problems of `benchmarks.peers`: 0.3 takes the least work in all.
+FORCING = 0.3
 
 # A gradient that changes by more than JUMP, in units of that at the start or of 1, within a step of relative
 # length SHORT is taken for a sign of a kink. Chosen.
 JUMP, SHORT = 0.1, 1e-4
 
-Hessian = Callable[[Point, np.ndarray], Callable | None]
-"""A point and weights of the functions to products with the weighted sum of Hessians; None for none."""
+# Numbers of variables from which the first B is made of products, where there are some. Chosen: with fewer,
+# BFGS learns as much in the first steps.
+PROBED_FROM = 40
+
+Hessian = Callable[[Point, np.ndarray, np.ndarray], Callable | None]
+"""A point, weights of the functions and the weighted sum of gradients there, to products with the weighted
+sum of Hessians; None where there are none."""
 
 
 def first_state(
@@ -50,6 +55,9 @@ def first_state(
         filter=Filter(max(1.0, merit(x0.values)[0])),
         fresh=B is None,
     )
+    if B is None and x.size >= PROBED_FROM:
+        product = _product(state, x0, lam, hessian)
+        state = state if product is None else replace(state, B=probed(product, unit), fresh=False)
     return modelled(problem, state, x0, hessian)
 
 
@@ -77,16 +85,11 @@ def modelled(problem: Problem, state: State, point: Point, hessian: Hessian) -> 
         answer = program.elastic()
         if answer is None:
             return replace(state, s=np.zeros_like(state.s), stuck=True)
-    elif (product := hessian(point, np.concatenate(([1.0], answer.lam)))) is not None:
+    elif (product := _product(state, point, answer.lam, hessian)) is not None:
         bend = program.H - B
-        enough = FORCING * min(residual_at(problem, state, point, answer.lam), state.least)
-        H, answer = refined(
-            program,
-            answer,
-            lambda v: to_numpy(product(like(v, point.x))) + bend @ v,
-            min(enough, enough**1.5),
-            state.fresh,
-        )
+        least = min(residual_at(problem, state, point, answer.lam), state.least)
+        enough = min(FORCING, least**0.5) * least
+        H, answer = refined(program, answer, lambda v: product(v) + bend @ v, enough, state.fresh)
         B = H - bend
     residual = residual_at(problem, state, point, answer.lam)
     halved = residual <= 0.5 * state.halved
@@ -109,6 +112,13 @@ def program_at(problem: Problem, state: State) -> QuadraticProgram:
     bend = problem.domain.bending(x, -(g + state.lam @ J))
     H = state.B + np.diag(np.broadcast_to(bend, x.shape)) if np.any(bend) else state.B
     return QuadraticProgram(H, g, state.values[1:], J, linear_rows(problem.domain, x))
+
+
+def _product(state: State, point: Point, lam: np.ndarray, hessian: Hessian) -> Product | None:
+    """Return products with the Hessian of the Lagrangian, where there are some."""
+    weights = np.concatenate(([1.0], lam))
+    product = hessian(point, weights, like(weights @ state.J, point.x))
+    return None if product is None else lambda v: to_numpy(product(like(v, point.x)))
 
 
 def residual_at(problem: Problem, state: State, point: Point, lam: np.ndarray) -> float:

@@ -9,8 +9,8 @@ import numpy as np
 from equipoise.sets import LinearRows
 
 # Variables of sizes from 1 / ORDINARY to ORDINARY keep their units, as the curvature that is learnt takes
-# care of them. Measured on the 107 Hock-Schittkowski problems: with 1, 10, 100 and 1000 the best known optimum
-# is reached 100, 101, 100 and 97 times, after 2,021, 1,756, 1,731 and 1,635 evaluations in all.
+# care of them. Measured on the 107 Hock-Schittkowski problems: with 1, 10, 100 and 1000 the best known
+# optimum is reached 100, 101, 100 and 97 times, after 2,021, 1,756, 1,731 and 1,635 evaluations in all.
 ORDINARY = 10.0
 
 
