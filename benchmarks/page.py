@@ -16,15 +16,12 @@ from threadpoolctl import threadpool_limits
 class Page:
     """Text and tables, printed at once as Markdown and written at the end; goals are collected."""
 
-    def __init__(self, title: str, command: str) -> None:
+    def __init__(self, title: str, command: str, about: str | None = None) -> None:
         self.lines: list[str] = []
         self.goals: list[tuple[str, float, float]] = []
         self.widths: list[int] = []
         self.say(f"# {title}\n")
-        self.say(
-            f"Produced by `{command}`. Ratios of times are within one run; every method has the number of "
-            f"BLAS threads that suits it best (of {', '.join(map(str, threads()))}).\n"
-        )
+        self.say(f"Produced by `{command}`. {about or about_times()}\n")
 
     def say(self, text: str = "") -> None:
         print(text, flush=True)
@@ -62,6 +59,14 @@ class Page:
         path.parent.mkdir(exist_ok=True)
         path.write_text("\n".join(self.lines).rstrip() + "\n")
         print(f"\nwritten to {path}")
+
+
+def about_times() -> str:
+    """What is to be known of the times on a page."""
+    return (
+        "Ratios of times are within one run; every method has the number of "
+        f"BLAS threads that suits it best (of {', '.join(map(str, threads()))})."
+    )
 
 
 def facts(*packages: str) -> str:

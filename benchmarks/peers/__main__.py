@@ -23,7 +23,7 @@ PARTS = {
 }
 PACKAGES = (
     "equipoise", "numpy", "scipy", "scikit-learn", "fairlearn", "cooper-optim",
-    "humancompatible-train", "torch",
+    "humancompatible-train", "torch", "casadi",
 )  # fmt: skip
 OUTPUT = Path(__file__).parents[2] / "docs" / "peers.md"
 

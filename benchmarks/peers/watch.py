@@ -16,6 +16,10 @@ class Watch:
 
     def __init__(self, problem) -> None:
         self.problem, self.seen = problem, []
+        self.restart()
+
+    def restart(self) -> None:
+        """Start the clock anew, after what is not to count."""
         self.lost, self.start = 0.0, time.perf_counter()
 
     def see(self, x, limit: float = np.inf) -> None:

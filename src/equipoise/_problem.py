@@ -166,6 +166,7 @@ class Problem(ABC):
     domain: Set
     names: tuple[str, ...]  # of the constraints, for messages
     facts: Facts = Facts()
+    sketched: bool = False  # whether its points estimate their `curvature`
     bound: np.ndarray | None = None  # where constraint i is |c_i| - bound_i: the bounds
 
     @abstractmethod

@@ -11,6 +11,7 @@ from equipoise.models import LinearModel
 from equipoise.problems import REFERENCES, LearningProblem
 from equipoise.solvers import (
     IQRC,
+    SQP,
     AugmentedNewton,
     LevelSet,
     Sequence,
@@ -36,7 +37,6 @@ def bowl(facts):
 @pytest.mark.parametrize(
     ("facts", "kind"),
     [
-        (Facts(smooth=True), AugmentedNewton),
         (CONVEX, LevelSet),
         (Facts(smooth=False, weak_convexity=0.0), LevelSet),
         (Facts(smooth=False), SwitchingSubgradient),
@@ -50,9 +50,10 @@ def test_the_choice_follows_the_facts(facts, kind):
 @pytest.mark.parametrize(
     ("facts", "kinds"),
     [
-        (Facts(), (AugmentedNewton, SwitchingSubgradient)),
+        (Facts(smooth=True), (SQP, AugmentedNewton)),
+        (Facts(), (SQP, SwitchingSubgradient)),
         (Facts(smooth=False, weak_convexity=1.0), (SwitchingSubgradient, IQRC)),
-        (Facts(smooth=True, stochastic=True), (SwitchingSubgradient, AugmentedNewton)),
+        (Facts(smooth=True, stochastic=True), (SwitchingSubgradient, Sequence)),
         (Facts(smooth=False, convex=True, stochastic=True), (SwitchingSubgradient, LevelSet)),
     ],
 )

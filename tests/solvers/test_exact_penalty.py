@@ -14,7 +14,7 @@ from equipoise.problems import REFERENCES, FunctionProblem, QuadraticProblem
 from equipoise.sets._set import Set
 from equipoise.solvers import Add, ExactPenalty, Multiply, UnsuitableSolverError
 from equipoise.solvers._newton.face_newton import newton_points
-from equipoise.solvers._penalty.linear_rows import linear_rows
+from equipoise.solvers._parts.linear_rows import linear_rows
 from equipoise.solvers._penalty.linearised_penalty import LinearisedPenalty
 
 RNG = np.random.default_rng(0)  # the method draws nothing

@@ -53,7 +53,15 @@ class Ended:
 
 
 def test_which_methods_use_multipliers():
-    multipliers = {"augmented_lagrangian", "augmented_newton", "conex", "imela", "plada", "sp_lm"}
+    multipliers = {
+        "augmented_lagrangian",
+        "augmented_newton",
+        "conex",
+        "imela",
+        "plada",
+        "sp_lm",
+        "sqp",
+    }
     others = {"ipp_conex", "iqrc", "proxy_lagrangian", "smoothing", "yu_neely_wei"}
     assert multipliers | others <= set(USES)
 

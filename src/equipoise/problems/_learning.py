@@ -57,6 +57,8 @@ class LearningProblem(Problem):
     absent from a batch.
     """
 
+    sketched = True
+
     def __init__(
         self,
         rows: RowSums,

@@ -34,6 +34,7 @@ class ProxyProblem(Problem):
         self.surrogate, self.true_constraints = surrogate, true_constraints
         self.dim, self.n_constraints = surrogate.dim, surrogate.n_constraints
         self.domain, self.names, self.facts = surrogate.domain, surrogate.names, surrogate.facts
+        self.sketched = surrogate.sketched
 
     def at(self, x: Array) -> Point:
         """Evaluate the objective and the surrogates at `x`."""

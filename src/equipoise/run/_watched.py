@@ -41,7 +41,7 @@ class WatchedProblem(Problem):
         self._smoothed: tuple[float, WatchedProblem | None] | None = None  # the latest width
         self.dim, self.n_constraints = base.dim, base.n_constraints
         self.domain, self.names, self.facts = base.domain, base.names, base.facts
-        self.bound = base.bound
+        self.bound, self.sketched = base.bound, base.sketched
 
     def at(self, x: Array) -> Point:
         """Evaluate, count, and check the values; the same `x` twice in a row is evaluated once."""

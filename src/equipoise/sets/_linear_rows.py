@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -31,8 +32,8 @@ class LinearRows:
     ) -> LinearRows:
         """Return rows from what there is of them; all else is free."""
         b = np.empty(0) if b is None else np.maximum(b, 0.0)  # 0 is a step, but for rounding
-        A = csr_array((0, dim) if A is None else A)
-        B = csr_array((b.size, 0)) if B is None else B
+        A = _empty(0, dim) if A is None else csr_array(A)
+        B = _empty(b.size, 0) if B is None else B
         return LinearRows(np.broadcast_to(low, (dim,)), np.broadcast_to(high, (dim,)), A, B, b)
 
     @staticmethod
@@ -45,3 +46,9 @@ class LinearRows:
             B=block_diag([part.B for part in parts], format="csr"),
             b=np.concatenate([part.b for part in parts]),
         )
+
+
+@lru_cache(maxsize=64)
+def _empty(rows: int, columns: int) -> csr_array:
+    """Return a matrix without entries; to make one takes longer than to solve a small program."""
+    return csr_array((rows, columns))

@@ -11,6 +11,7 @@ from equipoise.solvers._methods.augmented_newton import AugmentedNewton
 from equipoise.solvers._methods.iqrc import IQRC
 from equipoise.solvers._methods.level_set import LevelSet
 from equipoise.solvers._methods.smoothing import Smoothing
+from equipoise.solvers._methods.sqp import SQP
 from equipoise.solvers._methods.switching import SwitchingSubgradient
 from equipoise.solvers._parts.steps import InverseSqrt, Normalised
 from equipoise.solvers._sequence import Sequence
@@ -26,6 +27,14 @@ TOL_WITHOUT_ONE = 1e-9
 # Subgradient steps before proximal ones, which are exact but short. Chosen.
 STEPS_BEFORE_PROXIMAL = 500
 
+# Steps of sequential quadratic programming before another method takes over; it stops by itself where it
+# stalls. Chosen.
+STEPS_OF_SQP = 1000
+
+# Variables and constraints up to which quadratic programs with a dense matrix are quick: some
+# milliseconds. Chosen.
+MAX_DIM_FOR_SQP, MAX_CONSTRAINTS_FOR_SQP = 300, 1000
+
 # Newton steps on rounded kinks before cutting planes take over. Chosen; it is rarely used up.
 STEPS_BEFORE_PLANES = 1000
 
@@ -39,7 +48,9 @@ BATCHES = 50
 def choose(problem: Problem, tol: float = 1e-8) -> Solver:
     """Return the method that suits a problem, set up to reach `tol`; nothing is left to tune.
 
-    - Smooth functions: `AugmentedNewton`, which converges superlinearly.
+    - Smooth functions: `SQP`, which needs the fewest evaluations, and `AugmentedNewton` where it stalls.
+    - Smooth functions with many variables or constraints, or with estimates of their curvature:
+      `AugmentedNewton`.
     - Kinks that the problem can round (hinge loss, absolute values), with second derivatives: `Smoothing`,
       which is Newton's method again. In few dimensions under convex constraints, `LevelSet` goes on
       where it stalls.
@@ -49,7 +60,7 @@ def choose(problem: Problem, tol: float = 1e-8) -> Solver:
       level-set oracle, whose proximal points prove what the run claims.
     - Kinks of which nothing is known: switching subgradients with steps of a length that fits the domain,
       whatever the scale of the functions.
-    - Nothing known: `AugmentedNewton`, and switching subgradients where it stalls.
+    - Nothing known: as for smooth functions, and switching subgradients where that stalls at kinks.
     - Mini-batches: switching subgradients on them to come near, then the method for the same problem
       without noise. Averages over batches stop at the noise, whereas `Problem.at` is exact.
     """
@@ -62,10 +73,12 @@ def choose(problem: Problem, tol: float = 1e-8) -> Solver:
 def _deterministic(problem: Problem, tol: float) -> Solver:
     facts = problem.facts
     aim = AIMED_SHARE_OF_TOL * tol if tol > 0 else TOL_WITHOUT_ONE
-    if facts.smooth:
-        return AugmentedNewton(tol=aim)
-    if facts.smooth is None:
-        return Sequence(AugmentedNewton(tol=aim), _switching(problem))
+    if facts.smooth is not False:
+        newton = AugmentedNewton(tol=aim)
+        if not _suits_sqp(problem):
+            return newton if facts.smooth else Sequence(newton, _switching(problem))
+        after = newton if facts.smooth else _switching(problem)
+        return Sequence(SQP(tol=aim), after, steps=STEPS_OF_SQP)
     if _has_second_derivatives(problem.smoothed(1.0)):
         smoothing = Smoothing(tol=aim)
         if facts.convex and problem.n_constraints > 0 and problem.dim <= MAX_DIM_FOR_PLANES:
@@ -77,6 +90,13 @@ def _deterministic(problem: Problem, tol: float) -> Solver:
         proximal = IQRC(oracle=LevelSet(), eps_hat=InverseSqrt(0.03))
         return Sequence(_switching(problem), proximal, steps=STEPS_BEFORE_PROXIMAL)
     return _switching(problem)
+
+
+def _suits_sqp(problem: Problem) -> bool:
+    """Whether quadratic programs are quick, and gradients are all there is to learn the curvature from."""
+    small = problem.dim <= MAX_DIM_FOR_SQP and problem.n_constraints <= MAX_CONSTRAINTS_FOR_SQP
+    origin = problem.domain.project(np.zeros(problem.dim))
+    return small and not problem.sketched and problem.domain.linear_rows(origin) is not None
 
 
 def _has_second_derivatives(problem: Problem | None) -> bool:

@@ -12,7 +12,7 @@ from equipoise._array import Array
 from equipoise._problem import Problem
 from equipoise._status import Status
 from equipoise.solvers._parts.warm_start import FinishedPart
-from equipoise.solvers._solver import Finished, Guarantee, Solver
+from equipoise.solvers._solver import SMOOTH, Finished, Guarantee, Solver
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,8 @@ class Sequence(Solver[State]):
     r"""Run the first method; where it gets stuck, let the second go on from its output.
 
     1. step the method at work
-    2. if the first says STALLED, or has taken `steps` steps: start the second at its output
+    2. if the first says STALLED, or has taken `steps` steps: start the second at its output. A second
+       method for kinks is not started where the first has seen none: it would get no further
 
     Output and verdict: those of the method at work.
 
@@ -66,10 +67,17 @@ class Sequence(Solver[State]):
         """Return the state after step `t`."""
         solver = self.second if state.second else self.first
         inner = solver.step(problem, state.inner, state.k, rng)  # 1
-        stuck = state.k + 1 >= self.steps or solver.verdict(inner) is Status.STALLED
-        if not state.second and stuck:  # 2
+        if not state.second and self._hands_over(inner, state.k + 1):  # 2
             return State(True, self.second.init(problem, self.first.output(inner)[0]), 0)
         return State(state.second, inner, state.k + 1)
+
+    def _hands_over(self, inner: Any, k: int) -> bool:
+        """Whether the second method is to go on after `k` steps of the first."""
+        if k >= self.steps:
+            return True
+        for_kinks = SMOOTH not in self.second.needs and SMOOTH in self.first.needs
+        helps = not (for_kinks and self.first.looks_smooth(inner))
+        return self.first.verdict(inner) is Status.STALLED and helps
 
     def output(self, state: State) -> tuple[Array, np.ndarray | None]:
         """Return the output of the method at work."""

@@ -104,6 +104,10 @@ class Solver(ABC, Generic[State]):
         """Return a status once the method's own rule says to stop."""
         return None
 
+    def looks_smooth(self, state: State) -> bool:
+        """Return whether all that the method has seen is what smooth functions show; False if unknown."""
+        return False
+
     def warm_started(self, result: Finished) -> Self:
         """Return this method with what a successful run on a similar problem can give it to start from.
 

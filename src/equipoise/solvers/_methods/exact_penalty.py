@@ -12,7 +12,7 @@ from equipoise._array import Array, like, to_numpy
 from equipoise._problem import Point, Problem
 from equipoise._status import Status
 from equipoise.solvers._newton.face_newton import newton_points
-from equipoise.solvers._penalty.linear_rows import linear_rows
+from equipoise.solvers._parts.linear_rows import linear_rows
 from equipoise.solvers._penalty.linearised_penalty import LinearisedPenalty
 from equipoise.solvers._penalty.steering import Add, Multiply, PenaltyRule, steer
 from equipoise.solvers._solver import DETERMINISTIC, SMOOTH, Claim, Guarantee, Solver

@@ -17,12 +17,17 @@ Map = Callable[[Array], Array]
 DIFFERENCE_STEP = 1e-6
 
 
-def hessian(problem: Problem, point: Point, weights: np.ndarray) -> Map:
-    """Return products with the weighted sum of Hessians; by differences where there is no `hvp`."""
+def hessian(
+    problem: Problem, point: Point, weights: np.ndarray, gradient: Array | None = None
+) -> Map:
+    """Return products with the weighted sum of Hessians; by differences where there is no `hvp`.
+
+    The weighted sum of gradients is computed where it is not given.
+    """
     if point.hvp is not None:
         hvp = point.hvp
         return lambda v: hvp(weights, v)
-    base = point.vjp(weights)
+    base = point.vjp(weights) if gradient is None else gradient
 
     def product(v: Array) -> Array:
         h = DIFFERENCE_STEP * max(1.0, norm(point.x)) / max(norm(v), 1e-300)
