@@ -82,6 +82,7 @@ class Training:
         self, task: Task, table: Table, runner: Runner, previous: Previous | None = None
     ) -> None:
         self.task, self.runner, self.previous = task, runner, previous
+        table = table.ordered()
         self.table = (
             table.class_weighted(_class_weights(task, table)) if task.class_weight else table
         )
