@@ -15,9 +15,17 @@ class Status(Enum):
     )
     FEASIBLE = "A feasible point was found, as asked; the objective was not looked at."
     INFEASIBLE = (
-        "Infeasible, stationary for g: no feasible point was found, and from the point returned no "
-        "direction lowers the violated constraints together. Loosen those named in `blocking`, "
-        "or start elsewhere."
+        "Infeasible, proved: no point of the domain meets all constraints. The proof is in `proof`, "
+        "and can be checked; loosen the constraints named in `blocking`."
+    )
+    LOCALLY_INFEASIBLE = (
+        "Locally infeasible, not proved: the point returned is stationary for the violation, and starts "
+        "elsewhere found no feasible point either. Loosen the constraints named in `blocking`, or "
+        "start from another point."
+    )
+    NOT_FOUND = (
+        "No feasible point was found within the budget, and nothing is known of whether there is one. "
+        "Raise the budget, start elsewhere, or try another solver."
     )
     MAX_STEPS = (
         "The step budget was used up and `tol` not reached. Raise `max_steps`, loosen `tol`, "
@@ -40,3 +48,8 @@ class Status(Enum):
     def message(self) -> str:
         """The sentence."""
         return self.value
+
+    @property
+    def infeasible(self) -> bool:
+        """Whether the run found that there is no feasible point: proved, or only near where it looked."""
+        return self in (Status.INFEASIBLE, Status.LOCALLY_INFEASIBLE)

@@ -164,8 +164,8 @@ def test_an_infeasible_problem_is_never_a_success(method):
     assert result.maxcv >= 1.0
     assert result.status in (
         Status.INFEASIBLE,
-        Status.MAX_STEPS,
-        Status.STALLED,
+        Status.LOCALLY_INFEASIBLE,
+        Status.NOT_FOUND,
     ), result.status
 
 

@@ -195,7 +195,7 @@ def test_random_problems_end_in_a_status():
         result = solve(random_problem(seed), IMELa(), np.zeros(5), max_steps=5000, tol=1e-5)
         solved += result.success
         other = solve(random_problem(seed, False), IMELa(), np.zeros(5), max_steps=300, tol=1e-5)
-        assert other.status in (Status.INFEASIBLE, Status.MAX_STEPS)
+        assert other.status in (Status.LOCALLY_INFEASIBLE, Status.INFEASIBLE, Status.NOT_FOUND)
         assert other.certificate.violation > 1
     assert solved == 10
 

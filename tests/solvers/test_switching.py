@@ -197,4 +197,4 @@ def test_a_zero_constraint_gradient_stops_nothing():
     solver = SwitchingSubgradient(step_size=Polyak())
     result = solve(problem, solver, [0.5], max_steps=10)
     assert result.x == [0.5]
-    assert result.status is Status.INFEASIBLE
+    assert result.status is Status.LOCALLY_INFEASIBLE

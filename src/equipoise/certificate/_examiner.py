@@ -10,8 +10,9 @@ import numpy as np
 from equipoise import _check
 from equipoise._array import Array, all_finite, norm, to_numpy
 from equipoise._problem import Point, Problem
-from equipoise.certificate._multipliers import fit_multipliers
+from equipoise.certificate._multipliers import finite_rows, fit_multipliers
 from equipoise.certificate._residuals import Residuals
+from equipoise.certificate._rounding import with_rounding
 
 # Only constraints with ``f_i(x) >= -ACTIVE_WITHIN`` may get a fitted multiplier. Chosen, and
 # generous: complementarity makes the multiplier of a constraint that is not active costly anyway.
@@ -31,8 +32,9 @@ class Certificate:
     multipliers : ndarray of shape (m,)
         Non-negative; those given, or fitted.
     residuals : Residuals
-        Stationarity, violation and complementarity. Where a function has a kink, one subgradient is
-        used, and stationarity is only bounded from above: see `near_stationarity`.
+        Stationarity, violation and complementarity, rounding errors included. Where a function has a
+        kink, one subgradient is used, and stationarity is only bounded from above: see
+        `near_stationarity`.
     outside : float
         The distance of `x` from the domain, which the violation includes.
     fitted : bool
@@ -140,15 +142,16 @@ def examine(
 ) -> Certificate:
     """Certify a point that is already evaluated."""
     _finite_values(problem, point)
-    x, lam = to_numpy(point.x), multipliers
-    if lam is None:
-        lam, downhill = fit_multipliers(problem, point, active_within)
-    else:
-        downhill = -to_numpy(point.lagrangian_gradient(lam))
-    if not all_finite(downhill):
-        raise ValueError("certify: the gradient of the Lagrangian is not finite at this point.")
-    residuals = Residuals.at(problem, replace(point, x=x), lam, -downhill)
-    outside = _outside(problem, x)
+    x, lam, terms = to_numpy(point.x), multipliers, None
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is an infinite residual
+        if lam is None:
+            lam, downhill, terms = fit_multipliers(problem, point, active_within)
+        else:
+            downhill = _downhill(problem, point, lam)
+        flat = replace(point, x=x)
+        residuals = Residuals.at(problem, flat, lam, -downhill)
+        residuals = with_rounding(problem, flat, lam, residuals, terms)
+        outside = _outside(problem, x)
     return Certificate(
         x=point.x,
         values=point.values,
@@ -158,6 +161,16 @@ def examine(
         fitted=multipliers is None,
         names=problem.names,
     )
+
+
+def _downhill(problem: Problem, point: Point, multipliers: np.ndarray) -> np.ndarray:
+    """Return ``-grad L``; where only the multipliers are too large for it, it is infinite."""
+    downhill = -to_numpy(point.lagrangian_gradient(multipliers))
+    if all_finite(downhill):
+        return downhill
+    used = np.append(0, 1 + np.flatnonzero(multipliers))
+    finite_rows(problem, used, to_numpy(point.gradients(used)))
+    return np.full(downhill.size, np.inf)
 
 
 def _given(problem: Problem, multipliers: Any) -> np.ndarray | None:

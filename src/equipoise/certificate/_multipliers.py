@@ -2,16 +2,21 @@
 
 They minimise ``dist^2(-grad f_0 - J'lam, N_X(x)) + sum_i (lam_i f_i)^2`` over ``lam >= 0``: the best
 compromise of stationarity and complementarity. The squared distance is a convex function whose gradient
-is linear on pieces; on each piece the problem is a non-negative least-squares problem.
+is linear on pieces; on each piece the problem is a non-negative least-squares problem. Losses are compared
+by their square roots, which are as large as the gradients and do not overflow.
 """
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from scipy.optimize import nnls
 
-from equipoise._array import all_finite, to_numpy
+from equipoise._array import all_finite, norm, to_numpy
 from equipoise._problem import Point, Problem
+from equipoise.certificate._residuals import tangent
+from equipoise.certificate._rounding import Terms
 
 # Up to so many nearly active constraints, all their gradients are formed at once; chosen.
 ALL_AT_ONCE = 32
@@ -28,8 +33,10 @@ MAX_PIECES = 50
 
 def fit_multipliers(
     problem: Problem, point: Point, active_within: float
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray, Terms]:
     """Return the best multipliers of the constraints with ``f_i(x) >= -active_within``, and ``-grad L``.
+
+    Third comes how large the terms of this sum are.
 
     Where these are many, their gradients are formed in batches. It ends where no constraint is left
     that helps, where the violation is larger than what further batches could lower, or where the last
@@ -40,7 +47,7 @@ def fit_multipliers(
     candidates = 1 + np.flatnonzero(point.constraints >= -active_within)
     fit = _Fit(problem, point)
     if candidates.size == 0:
-        return multipliers, fit.target
+        return multipliers, fit.target, fit.terms(np.empty(0))
     if candidates.size <= ALL_AT_ONCE:
         chosen = candidates
     else:
@@ -52,7 +59,7 @@ def fit_multipliers(
     while (
         chosen.size < candidates.size
         and gain >= LEAST_GAIN
-        and lam.size * loss > point.violation**2
+        and math.sqrt(lam.size) * loss > point.violation
     ):
         others = np.setdiff1d(candidates, chosen)
         prices = fit.prices(lam, others)
@@ -64,9 +71,18 @@ def fit_multipliers(
         chosen = np.concatenate((chosen, helpful))
         lam = fit.solve()
         last, loss = loss, fit.loss(lam)
-        gain, size = 1 - loss / last, size + size // 2
+        gain, size = 1 - (loss / last) ** 2, size + size // 2
     multipliers[chosen - 1] = lam
-    return multipliers, fit.downhill(lam)
+    return multipliers, fit.downhill(lam), fit.terms(lam)
+
+
+def finite_rows(problem: Problem, indices: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return the gradients of these functions; raise where one is not finite."""
+    for i, row in zip(indices, rows):
+        if not all_finite(row):
+            label = problem.label(int(i))
+            raise ValueError(f"certify: the gradient of {label} is not finite at this point.")
+    return rows
 
 
 class _Fit:
@@ -76,24 +92,16 @@ class _Fit:
         self.problem, self.point = problem, point
         self.x = to_numpy(point.x)
         objective = to_numpy(point.gradient(0))  # one that a solver has just formed is used again
-        self.target = -self._finite(np.zeros(1, dtype=int), objective[None])[0]
-        self.scale = float(np.linalg.norm(self.target))
+        self.target = -finite_rows(problem, np.zeros(1, dtype=int), objective[None])[0]
+        self.scale = norm(self.target)
         self.rows = np.empty((0, self.x.size))
         self.values = np.empty(0)
 
     def add(self, indices: np.ndarray) -> None:
         """Form the gradients of these constraints."""
-        rows = self._finite(indices, to_numpy(self.point.gradients(indices)))
+        rows = finite_rows(self.problem, indices, to_numpy(self.point.gradients(indices)))
         self.rows = np.vstack((self.rows, rows))
         self.values = np.concatenate((self.values, self.point.values[indices]))
-
-    def _finite(self, indices: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Return the gradients of these functions; raise where one is not finite."""
-        for i, row in zip(indices, rows):
-            if not all_finite(row):
-                label = self.problem.label(int(i))
-                raise ValueError(f"certify: the gradient of {label} is not finite at this point.")
-        return rows
 
     def downhill(self, lam: np.ndarray) -> np.ndarray:
         """Return the negative gradient of the Lagrangian, from the gradients already formed."""
@@ -101,11 +109,15 @@ class _Fit:
 
     def residual(self, lam: np.ndarray) -> np.ndarray:
         """Return the part of ``-grad L`` outside the normal cone."""
-        return self.problem.domain.tangent(self.x, self.downhill(lam))
+        return tangent(self.problem.domain, self.x, self.downhill(lam))
+
+    def terms(self, lam: np.ndarray) -> Terms:
+        """Measure the terms that `downhill` adds up."""
+        return Terms.of(self.x, self.target, (share * row for share, row in zip(lam, self.rows)))
 
     def loss(self, lam: np.ndarray) -> float:
-        residual = self.residual(lam)
-        return float(residual @ residual + (lam * self.values) @ (lam * self.values))
+        """Return the square root of what is minimised."""
+        return math.hypot(norm(self.residual(lam)), norm(lam * self.values))
 
     def solve(self) -> np.ndarray:
         """Solve piece by piece. The loss is convex, so a piece that gains nothing ends the search."""
@@ -121,7 +133,7 @@ class _Fit:
             else:
                 break
             gain, lam, loss = loss - trial_loss, trial, trial_loss
-            if gain <= 1e-15 * loss:
+            if gain <= 1e-15 * loss:  # rounding
                 break
         return lam
 
@@ -129,15 +141,18 @@ class _Fit:
         """Minimise with the normal cone's piece at `lam` held fixed."""
         piece = self.problem.domain.tangent_map(self.x, self.downhill(lam))
         matrix = np.vstack((piece(self.rows).T, np.diag(self.values)))
-        lengths = np.linalg.norm(matrix, axis=0)
-        used = lengths > 1e-14 * max(1.0, self.scale)
+        lengths = np.array([norm(column) for column in matrix.T])
+        used = (lengths > 1e-14 * max(1.0, self.scale)) & (lengths < math.inf)
         answer = np.zeros(lam.size)
         if not used.any():
             return answer
         target = np.concatenate((piece(self.target), np.zeros(lam.size)))
+        size = norm(target)
+        if size == 0.0:
+            return answer
         Q, R = np.linalg.qr(matrix[:, used] / lengths[used])  # the matrix is tall, R is square
         try:
-            answer[used] = nnls(R, Q.T @ target)[0] / lengths[used]
+            answer[used] = nnls(R, Q.T @ (target / size))[0] / lengths[used] * size
         except RuntimeError:  # `nnls` cycles where columns depend on each other
             return lam
         return answer
@@ -148,9 +163,9 @@ class _Fit:
         That is ``grad f_i . r`` for the residual ``r``, taken by a forward difference along r.
         """
         residual = self.residual(lam)
-        length = float(np.linalg.norm(residual))
+        length = norm(residual)
         if length <= 1e-12 * max(1.0, self.scale):
             return np.zeros(indices.size)
-        step = 1e-6 * max(1.0, float(np.linalg.norm(self.x))) / length
+        step = 1e-6 * max(1.0, norm(self.x)) / length
         ahead = self.problem.at(self.x + step * residual).values
         return (ahead[indices] - self.point.values[indices]) / (step * length)

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from equipoise._array import Array
+from equipoise._array import Array, norm
 from equipoise._problem import Point, Problem
+from equipoise.sets._set import Set
+
+# The squares of larger numbers come close to the largest number there is (1e308) where they are added up.
+LARGE = 1e140
+
+
+def tangent(domain: Set, x: Array, v: Array) -> Array:
+    """Return the projection of `v`, however large, on the tangent cone: a cone, so it scales with `v`."""
+    length = norm(v)
+    if length < LARGE:
+        return domain.tangent(x, v)
+    if length < math.inf:
+        return length * domain.tangent(x, v / length)
+    return v  # infinite, or not a number
 
 
 @dataclass(frozen=True)
@@ -45,11 +60,10 @@ class Residuals:
         """
         if gradient is None:
             gradient = point.lagrangian_gradient(multipliers)
-        return cls(
-            problem.domain.normal_distance(point.x, -gradient),
-            point.violation,
-            float(np.abs(multipliers * point.constraints).sum()),
-        )
+        stationarity = norm(tangent(problem.domain, point.x, -gradient))
+        with np.errstate(over="ignore"):
+            complementarity = float(np.abs(multipliers * point.constraints).sum())
+        return cls(stationarity, point.violation, complementarity)
 
     @property
     def largest(self) -> float:

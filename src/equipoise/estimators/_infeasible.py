@@ -69,7 +69,11 @@ def complain(owner: str, on_infeasible: str, broken: list[BrokenBound], fit: Can
         return
     more = f" (and {len(broken) - MOST_SHOWN} more)" if len(broken) > MOST_SHOWN else ""
     listed = "; ".join(map(str, broken[:MOST_SHOWN])) + more
-    unfinished = fit.result.status in (Status.MAX_SECONDS, Status.INTERRUPTED, Status.STOPPED)
+    unfinished = fit.result.verdict.ended in (
+        Status.MAX_SECONDS,
+        Status.INTERRUPTED,
+        Status.STOPPED,
+    )
     if unfinished:
         message = f"{owner}: the bounds are not all met yet. {listed}. {fit.result.message}"
     else:

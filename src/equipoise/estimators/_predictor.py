@@ -80,7 +80,7 @@ class LinearPredictor:
         """Warn where the fit ended before it was done; pass on what a callback raised."""
         if self.result_.error is not None:
             raise self.result_.error
-        reason = UNFINISHED.get(self.status_)
+        reason = UNFINISHED.get(self.result_.verdict.ended)
         if reason is not None:
             detail = reason.format(max_steps=self.max_steps, max_seconds=self.max_seconds)
             warnings.warn(f"{type(self).__name__}: {detail}", ConvergenceWarning, stacklevel=4)

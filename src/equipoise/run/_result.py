@@ -64,7 +64,7 @@ class Result:
 
     @property
     def blocking(self) -> dict[str, float]:
-        """Where the status is INFEASIBLE: the constraints in the way, with their weights."""
+        """Where the status is INFEASIBLE or LOCALLY_INFEASIBLE: the constraints in the way, with weights."""
         return self.verdict.blocking
 
     @property

@@ -20,8 +20,13 @@ from equipoise.certificate import (
 )
 from equipoise.run._watched import Counter, WatchedProblem
 
-CLAIMS = (Status.CONVERGED, Status.INFEASIBLE)
-BUDGET = (Status.MAX_STEPS, Status.MAX_SECONDS, Status.STALLED)
+CLAIMS = (Status.CONVERGED, Status.LOCALLY_INFEASIBLE)
+# Why a run ended that has found no feasible point.
+BUDGET = {
+    Status.MAX_STEPS: "The step budget was used up.",
+    Status.MAX_SECONDS: "The time budget was used up.",
+    Status.STALLED: "The method can make no more progress.",
+}
 # A proof may take one round of cutting planes (two evaluations) for this many evaluations of the solver,
 # so that it costs at most a quarter of what the run has cost. Chosen.
 EVALUATIONS_PER_ROUND = 8
@@ -37,11 +42,13 @@ class Verdict:
     detail : str
         What is particular to this run.
     blocking : dict
-        Where the status is INFEASIBLE: the constraints in the way, with their weights.
+        Where the status is INFEASIBLE or LOCALLY_INFEASIBLE: the constraints in the way, with their weights.
     near : NearKKT, NearStationarity or None
         Where CONVERGED rests on near-stationarity: the proof.
     claim : str or None
         What the status means here, instead of its usual sentence.
+    reason : Status or None
+        Where the status is NOT_FOUND: why the run ended (MAX_STEPS, MAX_SECONDS or STALLED).
     """
 
     status: Status
@@ -49,6 +56,12 @@ class Verdict:
     blocking: dict[str, float] = field(default_factory=dict)
     near: NearStationarity | NearKKT | None = None
     claim: str | None = None
+    reason: Status | None = None
+
+    @property
+    def ended(self) -> Status:
+        """Why the run ended: the status, or the reason behind NOT_FOUND."""
+        return self.reason or self.status
 
     @property
     def message(self) -> str:
@@ -93,7 +106,7 @@ def judge(
     if status is Status.FEASIBLE and violation > tol:
         rule = "No `success`: set `tol` to the violation that you accept."
         return Verdict(status, f"The violation is {violation:.3g}, `tol` is {tol:g}. {rule}")
-    if status not in CLAIMS + BUDGET:
+    if status not in CLAIMS and status not in BUDGET:
         return Verdict(status)
     if tol > 0 and certificate.residual <= tol:
         return Verdict(Status.CONVERGED)
@@ -105,7 +118,13 @@ def judge(
         if found.is_stationary:
             names = ", ".join(repr(name) for name in list(found.weights)[:3])
             detail = f"Violation {found.violation:.4g}; in the way: {names}."
-            return Verdict(Status.INFEASIBLE, detail, blocking=found.weights)
+            convex = problem.facts.convex_constraints
+            status = Status.INFEASIBLE if convex else Status.LOCALLY_INFEASIBLE
+            return Verdict(status, detail, blocking=found.weights)
+        if tol > 0:
+            ended = Status.STALLED if status in CLAIMS else status
+            detail = f"{BUDGET[ended]} The violation is {violation:.3g}."
+            return Verdict(Status.NOT_FOUND, detail, reason=ended)
     elif tol > 0 and (near := _near(problem, certificate.x, tol, evaluations)) is not None:
         return Verdict(Status.CONVERGED, str(near), near=near)
     if status is Status.CONVERGED and tol == 0:

@@ -75,7 +75,7 @@ def least_violation(problem: LearningProblem, fit: Candidate, runner: Runner) ->
 
 def _without_claims(fit: Candidate, tol: float) -> Candidate:
     """Return the fit without a claim it does not bear out: optimal if solved only roughly, or infeasible."""
-    if fit.result.tol <= tol and fit.result.status is not Status.INFEASIBLE:
+    if fit.result.tol <= tol and not fit.result.status.infeasible:
         return fit
     return replace(fit, result=fit.result.judged(Verdict(Status.FEASIBLE, claim=ROUGHLY)))
 

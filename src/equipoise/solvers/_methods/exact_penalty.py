@@ -174,7 +174,7 @@ class ExactPenalty(Solver[State]):
         """Stop where the measures are small, or the radius is."""
         if state.psi <= max(self.eps, self.xi * state.p * state.theta):  # 6
             if state.violation > 10 * self.eps and state.theta <= self.eps:
-                return Status.INFEASIBLE
+                return Status.LOCALLY_INFEASIBLE
             if state.psi <= self.eps:
                 return Status.CONVERGED
         return Status.STALLED if state.radius < SMALLEST_RADIUS else None

@@ -161,7 +161,7 @@ class IQRC(Staged[Outer]):
     def finished(self, outer: Outer) -> Status | None:
         """Stop without a feasible start, or by line 3."""
         if outer.feasible is False:
-            return Status.INFEASIBLE
+            return Status.LOCALLY_INFEASIBLE
         return Status.CONVERGED if self._proven(outer) else None
 
     def _proven(self, outer: Outer) -> bool:

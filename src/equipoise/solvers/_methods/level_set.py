@@ -173,5 +173,5 @@ class LevelSet(Oracle[StagedState[Outer]], Staged[Outer]):
     def finished(self, outer: Outer) -> Status | None:
         """Stop at a root, where no level can be reached, or with the gap asked for."""
         if outer.ended and math.isinf(outer.level):
-            return Status.INFEASIBLE
+            return Status.LOCALLY_INFEASIBLE
         return Status.STALLED if outer.ended or outer.gap <= self.gap else None

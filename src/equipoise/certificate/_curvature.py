@@ -1,0 +1,195 @@
+"""Second order: the least curvature of a Lagrangian on the critical cone.
+
+A critical direction is tangent to the domain and to the constraints with positive multipliers; the other
+active ones may fall along it. A KKT point at which the Lagrangian bends down along such a direction is
+a saddle or a maximum.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from equipoise._array import Array, norm, to_numpy
+from equipoise._problem import Point, Problem
+from equipoise.certificate._critical_cone import WEAK_RESIDUALS, CriticalCone, domain_cone
+from equipoise.certificate._lanczos import LeastCurvature, least_curvature
+from equipoise.certificate._products import HessianProducts
+
+# Products at the most. A critical cone of no more dimensions is looked at completely. Chosen.
+MAX_PRODUCTS = 50
+
+# Curvature that is not below minus this share of the largest one counts as non-negative. Chosen: two
+# digits above the error of differences.
+FLAT = 1e-5
+
+Product = Callable[[np.ndarray], tuple[np.ndarray, float]]
+
+
+@dataclass(frozen=True)
+class Curvature:
+    """The least curvature ``v'Hv / |v|^2`` over critical directions lies between `lower` and `upper`.
+
+    Attributes
+    ----------
+    lower, upper : float
+        Both are infinite where no direction is critical; 0 and infinity where the problem is convex, and
+        nothing was computed. `lower` is minus infinity where no bound is known.
+    largest : float
+        The largest curvature that was met, without its sign: the scale of the others.
+    direction : ndarray of shape (d,) or None
+        A direction of length 1 that bends the least among those looked at. It need not be critical
+        where constraints are weakly active.
+    worth : str
+        What the bounds rest on: "proved", "by differences" of gradients, or "in probability", where
+        the cone has more dimensions than products were taken.
+    """
+
+    lower: float
+    upper: float
+    largest: float = 0.0
+    direction: np.ndarray | None = field(default=None, repr=False)
+    worth: str = "proved"
+
+    @property
+    def negative(self) -> bool:
+        """Whether some critical direction bends down: the point is a saddle or a maximum."""
+        return self.upper < 0.0
+
+    @property
+    def non_negative(self) -> bool:
+        """Whether no critical direction bends down, but for a 1e-5 of the largest curvature."""
+        return self.lower >= -FLAT * self.largest
+
+    def __str__(self) -> str:
+        if self.upper == math.inf and self.non_negative:
+            return "non-negative (proved)"
+        if self.negative:
+            return f"{self.upper:.2e} ({self.worth}): a saddle or a maximum"
+        if self.non_negative:
+            return f"non-negative, at least {self.lower:.2e} ({self.worth})"
+        return f"undecided, between {self.lower:.2e} and {self.upper:.2e} ({self.worth})"
+
+
+CONVEX = Curvature(0.0, math.inf)
+"""What holds for convex functions, without any product."""
+
+NO_DIRECTION = Curvature(math.inf, math.inf)
+"""What holds where no direction is critical: the point is a strict local minimum."""
+
+
+def curvature_at(
+    problem: Problem, point: Point, multipliers: np.ndarray, residual: float, *, seed: int = 0
+) -> Curvature | None:
+    """Return the least curvature at an evaluated KKT point; None where the functions have kinks.
+
+    Parameters
+    ----------
+    problem : Problem
+    point : Point
+    multipliers : ndarray of shape (m,)
+    residual : float
+        The KKT residual there: multipliers are known no better.
+    seed : int
+        Of the random vector that the search starts from.
+    """
+    if problem.facts.smooth is False:
+        return None
+    if problem.facts.convex:
+        return CONVEX
+    weights = np.concatenate(([1.0], multipliers))
+    gradient = point.vjp(weights)
+    cone = CriticalCone.at(problem, point, multipliers, gradient, residual)
+    products = HessianProducts(problem, point, weights)
+    product = _bent(products, problem, point, gradient)
+    found = least_curvature(product, cone.project, problem.dim, MAX_PRODUCTS, seed=seed)
+    if found.value - found.error - found.missing <= 0.0:  # what the constraints add may be inexact
+        found = _doubted(
+            found, HessianProducts(problem, point, _one(weights.size)), point, residual
+        )
+    return _on_cone(found, cone, product, products.exact)
+
+
+def violation_curvature(problem: Problem, point: Point, *, seed: int = 0) -> Curvature | None:
+    """Return the least curvature of ``sum_i [f_i]_+^2 / 2`` at a point that is stationary for it.
+
+    Where it is negative, the violation can be lowered from there.
+    """
+    if problem.facts.smooth is False:
+        return None
+    if problem.facts.convex_constraints or problem.facts.convex:
+        return CONVEX
+    over = np.maximum(point.constraints, 0.0)
+    weights = np.concatenate(([0.0], over))
+    gradient = point.vjp(weights)
+    residual = problem.domain.normal_distance(point.x, -gradient)
+    cone = domain_cone(problem.domain, point, gradient, residual)
+    products = HessianProducts(problem, point, weights)
+    bent = _bent(products, problem, point, gradient)
+    rows = to_numpy(point.gradients(1 + np.flatnonzero(over > 0)))
+
+    def product(v: np.ndarray) -> tuple[np.ndarray, float]:
+        z, error = bent(v)
+        return z + (rows @ v) @ rows, error
+
+    found = least_curvature(product, cone.project, problem.dim, MAX_PRODUCTS, seed=seed)
+    return _on_cone(found, cone, product, products.exact)
+
+
+def _bent(products: HessianProducts, problem: Problem, point: Point, gradient: Array) -> Product:
+    """Return products that count how the domain's boundary bends."""
+    bend = to_numpy(problem.domain.bending(point.x, -gradient) + 0.0 * point.x)
+
+    def product(v: np.ndarray) -> tuple[np.ndarray, float]:
+        z, error = products(v)
+        return z + bend * v, error
+
+    return product
+
+
+def _doubted(
+    found: LeastCurvature, of_objective: HessianProducts, point: Point, residual: float
+) -> LeastCurvature:
+    """Count the error of the multipliers, and compare with the parts that the curvature consists of.
+
+    Multipliers and the normal of the domain balance the objective's gradient but for the residual, so
+    relative to it they are wrong by that share, and so is the curvature that they add.
+    """
+    v = found.direction
+    if v is None:
+        return found
+    own = float(v @ of_objective(v)[0])
+    added = abs(found.value - own)
+    slope = norm(to_numpy(point.gradient(0)))
+    doubt = added * min(1.0, WEAK_RESIDUALS * residual / slope) if slope > 0.0 else 0.0
+    largest = max(found.largest, abs(own), added)
+    return replace(found, error=found.error + doubt, largest=largest)
+
+
+def _on_cone(
+    found: LeastCurvature, cone: CriticalCone, product: Product, exact: bool
+) -> Curvature | None:
+    """Turn what was found on a subspace into bounds on the cone inside; None where nothing was."""
+    v = found.direction
+    if v is None:
+        return NO_DIRECTION if cone.holds and not math.isnan(found.value) else None
+    lower = float(found.value - found.error - found.missing) if cone.holds else -math.inf
+    upper = float(found.value + found.error)
+    if upper < 0.0 and not cone.is_space:
+        upper = math.inf
+        for w in map(cone.nearest, (v, -v)):
+            if w is not None:
+                z, error = product(w)
+                bends = float(w @ z) + max(error, found.error)
+                upper, v = min((upper, v), (bends, w), key=lambda pair: pair[0])
+    by_part = found.missing > 0.0 and upper >= 0.0  # one direction that bends down is proof enough
+    worth = "in probability" if by_part else "proved" if exact else "by differences"
+    return Curvature(lower, upper, found.largest, v, worth)
+
+
+def _one(size: int) -> np.ndarray:
+    """Return the weights of the objective alone."""
+    return np.eye(1, size)[0]
