@@ -298,7 +298,7 @@ def test_success_is_never_true_with_a_violated_constraint():
     for tol in (0.0, 1e-3):
         result = solve(problem, Liar(), np.array([2.0, 2.0]), tol=tol)
         assert not result.success
-        assert result.status is (Status.NOT_FOUND if tol else Status.FINISHED)
+        assert result.status is (Status.STALLED if tol else Status.FINISHED)
 
 
 def test_a_slack_is_a_success_only_within_tol():

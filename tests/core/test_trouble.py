@@ -88,7 +88,7 @@ def test_a_callback_that_raises_where_nothing_is_finite_keeps_its_status():
 def test_the_examiner_names_gradients_that_are_not_finite():
     with pytest.raises(ValueError, match="the gradient of the objective is not finite"):
         certify(broken("objective"), [0.9, 0.0])
-    with pytest.raises(ValueError, match="the gradient of the Lagrangian is not finite"):
+    with pytest.raises(ValueError, match="the gradient of the objective is not finite"):
         certify(broken("objective"), [0.9, 0.0], [0.0])
     with pytest.raises(ValueError, match=r"gradient of constraint 1 \('disc'\) is not finite"):
         certify(broken("disc"), [0.999, 0.0])

@@ -3,7 +3,8 @@
 What ``__all__`` lists may be imported from here. Everything else is private and may change.
 """
 
-from equipoise.certificate._examiner import Certificate, certify, examine
+from equipoise.certificate._curvature import Curvature, curvature_at, violation_curvature
+from equipoise.certificate._examiner import Certificate, certify, examine, with_curvature
 from equipoise.certificate._infeasibility import Infeasibility, diagnose
 from equipoise.certificate._kinks import NearKKT, near_kinks
 from equipoise.certificate._near_stationarity import (
@@ -11,6 +12,8 @@ from equipoise.certificate._near_stationarity import (
     near_stationarity,
     near_within,
 )
+from equipoise.certificate._proof import InfeasibilityProof
+from equipoise.certificate._proving import MAX_ROUNDS, provable, prove_infeasible
 from equipoise.certificate._residuals import Residuals
 
 __all__ = [
@@ -18,8 +21,16 @@ __all__ = [
     "Residuals",
     "certify",
     "examine",
+    "with_curvature",
+    "Curvature",
+    "curvature_at",
+    "violation_curvature",
     "Infeasibility",
+    "InfeasibilityProof",
+    "MAX_ROUNDS",
     "diagnose",
+    "provable",
+    "prove_infeasible",
     "NearStationarity",
     "near_stationarity",
     "near_within",

@@ -43,6 +43,8 @@ class Curvature:
     direction : ndarray of shape (d,) or None
         A direction of length 1 that bends the least among those looked at. It need not be critical
         where constraints are weakly active.
+    along : float
+        The curvature along `direction`.
     worth : str
         What the bounds rest on: "proved", "by differences" of gradients, or "in probability", where
         the cone has more dimensions than products were taken.
@@ -52,7 +54,13 @@ class Curvature:
     upper: float
     largest: float = 0.0
     direction: np.ndarray | None = field(default=None, repr=False)
+    along: float = math.inf
     worth: str = "proved"
+
+    @property
+    def positive(self) -> bool:
+        """Whether even the direction that bends the least clearly bends up."""
+        return self.along > FLAT * self.largest
 
     @property
     def negative(self) -> bool:
@@ -173,21 +181,23 @@ def _on_cone(
     found: LeastCurvature, cone: CriticalCone, product: Product, exact: bool
 ) -> Curvature | None:
     """Turn what was found on a subspace into bounds on the cone inside; None where nothing was."""
-    v = found.direction
-    if v is None:
+    if found.direction is None:
         return NO_DIRECTION if cone.holds and not math.isnan(found.value) else None
+    v = found.direction
     lower = float(found.value - found.error - found.missing) if cone.holds else -math.inf
-    upper = float(found.value + found.error)
+    upper, along = float(found.value + found.error), found.value
     if upper < 0.0 and not cone.is_space:
         upper = math.inf
-        for w in map(cone.nearest, (v, -v)):
-            if w is not None:
-                z, error = product(w)
-                bends = float(w @ z) + max(error, found.error)
-                upper, v = min((upper, v), (bends, w), key=lambda pair: pair[0])
+        for w in map(cone.nearest, (found.direction, -found.direction)):
+            if w is None:
+                continue
+            z, error = product(w)
+            bends = float(w @ z)
+            if bends + max(error, found.error) < min(upper, 0.0):
+                upper, v, along = bends + max(error, found.error), w, bends
     by_part = found.missing > 0.0 and upper >= 0.0  # one direction that bends down is proof enough
     worth = "in probability" if by_part else "proved" if exact else "by differences"
-    return Curvature(lower, upper, found.largest, v, worth)
+    return Curvature(lower, upper, found.largest, v, along, worth)
 
 
 def _one(size: int) -> np.ndarray:

@@ -10,6 +10,7 @@ import numpy as np
 from equipoise import _check
 from equipoise._array import Array, all_finite, norm, to_numpy
 from equipoise._problem import Point, Problem
+from equipoise.certificate._curvature import Curvature, curvature_at
 from equipoise.certificate._multipliers import finite_rows, fit_multipliers
 from equipoise.certificate._residuals import Residuals
 from equipoise.certificate._rounding import with_rounding
@@ -17,6 +18,10 @@ from equipoise.certificate._rounding import with_rounding
 # Only constraints with ``f_i(x) >= -ACTIVE_WITHIN`` may get a fitted multiplier. Chosen, and
 # generous: complementarity makes the multiplier of a constraint that is not active costly anyway.
 ACTIVE_WITHIN = 0.1
+
+# Second order is a question about KKT points: where the residual is at most this share of the objective's
+# gradient, or of 1. Chosen.
+KKT_WITHIN = 1e-3
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,9 @@ class Certificate:
         Whether the examiner fitted the multipliers.
     names : tuple of str
         Names of the constraints.
+    curvature : Curvature or None
+        The least curvature of the Lagrangian on the critical cone, and what it is worth. None where it
+        was not looked at: far from a KKT point, at kinks, or because it was not asked for.
     """
 
     x: Array
@@ -50,6 +58,7 @@ class Certificate:
     outside: float
     fitted: bool
     names: tuple[str, ...]
+    curvature: Curvature | None = None
 
     @property
     def objective(self) -> float:
@@ -96,11 +105,18 @@ class Certificate:
         more = f", and {positive.size - leading.size} more" if positive.size > leading.size else ""
         kind = "fitted" if self.fitted else "given"
         lines.append(f"multipliers      {listed or 'none positive'}{more} ({kind})")
+        if self.curvature is not None:
+            lines.append(f"curvature        {self.curvature}")
         return "\n".join(lines)
 
 
 def certify(
-    problem: Problem, x: Array, multipliers: Any = None, *, active_within: float = ACTIVE_WITHIN
+    problem: Problem,
+    x: Array,
+    multipliers: Any = None,
+    *,
+    active_within: float = ACTIVE_WITHIN,
+    second_order: bool = True,
 ) -> Certificate:
     """Examine a point, wherever it comes from.
 
@@ -113,6 +129,9 @@ def certify(
         complementarity are fitted over the nearly active constraints.
     active_within : float
         A constraint is nearly active where ``f_i(x) >= -active_within``.
+    second_order : bool
+        Look at the curvature too, where `x` is about a KKT point and the functions may be smooth: at
+        most 50 Hessian products, or two evaluations for each where the problem has none.
 
     Returns
     -------
@@ -130,8 +149,20 @@ def certify(
     owner = "certify"
     _check.kind(owner, "problem", problem, Problem)
     active_within = _check.non_negative(owner, "active_within", active_within)
-    point = problem.at(_check.point(owner, "x", x, problem.dim))
-    return examine(problem, point, _given(problem, multipliers), active_within)
+    x = _check.point(owner, "x", x, problem.dim)
+    with np.errstate(over="ignore", invalid="ignore"):
+        point = problem.at(x)
+        certificate = examine(problem, point, _given(problem, multipliers), active_within)
+        near = second_order and certificate.residual <= KKT_WITHIN * max(
+            1.0, norm(point.gradient(0))
+        )
+        return with_curvature(problem, point, certificate) if near else certificate
+
+
+def with_curvature(problem: Problem, point: Point, certificate: Certificate) -> Certificate:
+    """Return the certificate of an evaluated point with its curvature."""
+    found = curvature_at(problem, point, certificate.multipliers, certificate.residual)
+    return replace(certificate, curvature=found)
 
 
 def examine(

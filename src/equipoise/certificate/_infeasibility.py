@@ -74,7 +74,7 @@ def diagnose(problem: Problem, point: Point) -> Infeasibility:
         return Infeasibility(violation, math.inf, {}, reach)
     alpha, best = _least(problem, x, rows, f)
     if problem.facts.smooth is not True and best * reach > ALLOWED_FALL:
-        best = min(best, _envelope_slope(problem, x) / violation)
+        best = min(best, _envelope_slope(problem, x, reach) / violation)
     total = alpha.sum()
     blocking = {
         problem.names[int(i)]: float(share / total)
@@ -110,12 +110,17 @@ def _least(
     return alpha, best
 
 
-def _envelope_slope(problem: Problem, x: np.ndarray) -> float:
-    """Bound the gradient of g's Moreau envelope at `x`: unlike a subgradient, it vanishes at a kink."""
+def _envelope_slope(problem: Problem, x: np.ndarray, reach: float) -> float:
+    """Bound the gradient of g's Moreau envelope at `x`: unlike a subgradient, it vanishes at a kink.
+
+    The prox parameter makes the proximal step as long as the domain at the most, whatever the unit of g.
+    """
     rho = 0.0 if problem.facts.convex_constraints else problem.facts.weak_convexity
     if rho is None:
         return math.inf
-    rho_hat = max(1.0, 2 * rho)
     g = MeritProblem(problem, Maximum(level=math.inf))
+    rho_hat = max(norm(to_numpy(g.at(x).gradient(0))) / reach, 2 * rho)
+    if not 0.0 < rho_hat < math.inf:
+        return 0.0 if rho_hat == 0.0 else math.inf
     witness, _, error = minimise_with_kinks(ProximalProblem(g, x, rho_hat), rho, 1e-6)
     return rho_hat * (norm(witness - x) + error)

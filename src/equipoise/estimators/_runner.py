@@ -56,6 +56,7 @@ class Runner:
             solver = solver.warm_started(previous)
         steps = min(self.max_steps, max_steps or self.max_steps)
         options: dict[str, Any] = {"max_steps": steps, "tol": tol, "seed": self.seed}
+        options["second_order"] = False  # what counts is the model's report
         result = solve(problem, solver, x0, density=1, budget=self.budget, **options)
         if rough or tol == self.tol:
             return result

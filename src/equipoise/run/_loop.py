@@ -11,9 +11,18 @@ import numpy as np
 from equipoise._array import Array, all_finite
 from equipoise._problem import NonFiniteError, Problem
 from equipoise._status import Status
-from equipoise.certificate import Certificate, examine
+from equipoise.certificate import Certificate, examine, violation_curvature, with_curvature
 from equipoise.run._budget import Budget
 from equipoise.run._checkpoint import Checkpoint, Timer, identify
+from equipoise.run._elsewhere import Elsewhere, allowance
+from equipoise.run._escape import (
+    MAX_DEPARTURES,
+    Departures,
+    from_kkt_point,
+    from_violation,
+    is_kkt,
+    starts_stuck,
+)
 from equipoise.run._iteration import Iteration
 from equipoise.run._result import Result
 from equipoise.run._stopwatch import Stopwatch
@@ -21,6 +30,9 @@ from equipoise.run._trace import Trace
 from equipoise.run._verdict import examine_both, judge
 from equipoise.run._watched import Counter, WatchedProblem
 from equipoise.solvers import Solver
+
+# From a point where a run stops for another reason, it does not go on.
+LEAVABLE = (Status.CONVERGED, Status.STALLED, Status.LOCALLY_INFEASIBLE)
 
 
 class Run:
@@ -36,9 +48,11 @@ class Run:
         density: int,
         checkpoint: Checkpoint | None,
         budget: Budget,
+        second_order: bool = True,
     ) -> None:
-        self.problem, self.solver, self.tol, self.density = problem, solver, tol, density
-        self.checkpoint, self.budget = checkpoint, budget
+        self.problem, self.tol, self.density = problem, tol, density
+        self.method = self.solver = solver  # as it was given; as it is after a restart
+        self.checkpoint, self.budget, self.second_order = checkpoint, budget, second_order
         self.identity = identify(problem, solver, x0, seed, density) if checkpoint else {}
         stored = checkpoint.load(self.identity) if checkpoint else None
         self.rng = np.random.default_rng(seed)
@@ -46,11 +60,15 @@ class Run:
             self.counter, self.trace = Counter(), Trace()
             self.t, self.due, self.watch = 0, 0, Stopwatch()
             self.best: Certificate | None = None
+            self.departures = Departures()
         else:
             self.rng.bit_generator.state = stored["rng"]
             self.counter, self.trace = stored["counter"], stored["trace"]
             self.t, self.due, self.watch = stored["t"], stored["due"], Stopwatch(stored["seconds"])
-            self.best = stored["best"]
+            if self.due == self._next_due():  # it was examined here: the reason to stop may be gone
+                self.due = self.t
+            self.best, self.departures = stored["best"], stored["departures"]
+            self.solver = self.departures.restart(solver)
         self.watched = WatchedProblem(problem, self.counter)
         self.watched.resume(stored["latest"] if stored else None)
         self.latest: Certificate | None = None
@@ -72,8 +90,12 @@ class Run:
             while status is None:
                 status = self._reason(max_steps, max_seconds)
                 if status is not None:
-                    break
-                new = self.solver.step(self.watched, self.state, self.t, self.rng)
+                    if not self._leave(status, max_steps):
+                        break
+                    status = None
+                    continue
+                k = self.t - self.departures.began
+                new = self.solver.step(self.watched, self.state, k, self.rng)
                 self.previous, self.state = self.solver.output(self.state), new
                 self.t += 1
                 if timer is not None:
@@ -87,7 +109,7 @@ class Run:
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
             self.budget.stop(status)
-        except NonFiniteError as error:
+        except (NonFiniteError, OverflowError) as error:
             status, self.detail = Status.NON_FINITE, str(error)
         except BaseException as error:
             self.watch.read()
@@ -106,9 +128,11 @@ class Run:
         if self.t >= self.due:
             with self.watch.paused():
                 certificate = self._examine(quick=self.solver.exact)
-            self.due = max(self.t + 1, int(np.ceil((self.t + 1) * 10 ** (1 / self.density))) - 1)
+            self.due = self._next_due()
             if self.tol > 0 and certificate.residual <= self.tol:
                 return Status.CONVERGED
+            if self.second_order and self.t == 0 and self._starts_stuck(certificate):
+                self._leave(Status.STALLED, max_steps)
         verdict = self.solver.verdict(self.state)
         if verdict is not None:
             return verdict
@@ -119,6 +143,51 @@ class Run:
         if max_seconds is not None and self.watch.read() >= max_seconds:
             return Status.MAX_SECONDS
         return None
+
+    def _next_due(self) -> int:
+        """Return the step of the next examination after one at the present step."""
+        return max(self.t + 1, int(np.ceil((self.t + 1) * 10 ** (1 / self.density))) - 1)
+
+    def _leave(self, status: Status, max_steps: int) -> bool:
+        """Start again from a better point, if the method stopped at one that is no minimum."""
+        if status not in LEAVABLE or not self.second_order:
+            return False
+        certificate, new, past = self._here(), None, self.departures
+        point = self.watched.free(certificate.x)
+        if is_kkt(certificate, self.tol):
+            with self.watch.paused():
+                certificate = self.latest = with_curvature(self.problem, point, certificate)
+        if past.count >= MAX_DEPARTURES or self.t >= max_steps:
+            return False
+        if certificate.curvature is not None:
+            new = from_kkt_point(self.watched, point, certificate)
+        elif certificate.violation > self.tol:
+            with self.watch.paused():
+                found = violation_curvature(self.problem, point)
+            new = from_violation(self.watched, point, found)
+            if new is None:
+                search = Elsewhere(self.watched, self.tol, allowance(self.counter.values))
+                new = search.search(certificate.x)
+        if new is None:
+            return False
+        self.departures = past.after(self.t, certificate, self.tol)
+        self.solver = self.departures.restart(self.method)
+        self.state = self.solver.init(self.watched, new)
+        self.previous = self.solver.output(self.state)
+        self.latest, self.best, self.due = None, None, self.t
+        self._mark()
+        return True
+
+    def _starts_stuck(self, certificate: Certificate) -> bool:
+        point = self.watched.free(certificate.x)
+        return starts_stuck(self.problem, point, certificate)
+
+    def _here(self) -> Certificate:
+        """Return the certificate of the method's present output."""
+        if self.latest is not None and self.trace.rows[-1].step == self.t:
+            return self.latest
+        with self.watch.paused():
+            return self._examine()
 
     def _examine(self, quick: bool = False) -> Certificate:
         """Certify the solver's output; remember the best so far."""
@@ -143,8 +212,11 @@ class Run:
     def _finish(self, status: Status) -> Result:
         """Certify the point to return, and settle the status by the certificate."""
         status, certificate = self._final(status)
+        certificate = self._second_look(self.departures.better(certificate, self.tol))
         least = min((row.violation for row in self.trace.rows), default=np.inf)
         verdict = judge(self.problem, status, certificate, self.tol, self.counter.values, least)
+        if self.departures.count:
+            self.detail += f" Points left that were no minima: {self.departures.count}."
         if status is Status.NON_FINITE:
             self.detail += f" The last finite point is returned (step {self.t})."
         return Result(
@@ -161,6 +233,16 @@ class Run:
             tol=self.tol,
             error=self.error,
         )
+
+    def _second_look(self, certificate: Certificate) -> Certificate:
+        """Return the certificate with its curvature, where success is to be claimed of it."""
+        known = certificate.curvature is not None or not self.second_order
+        if known or self.tol == 0.0 or certificate.residual > self.tol:
+            return certificate
+        try:
+            return with_curvature(self.problem, self.watched.free(certificate.x), certificate)
+        except (NonFiniteError, KeyboardInterrupt):
+            return certificate  # nothing is known; the run's result is not lost
 
     def _final(self, status: Status) -> tuple[Status, Certificate]:
         """Certify the point to return: the output; after trouble, the best there is."""
@@ -231,5 +313,6 @@ class Run:
                 "due": self.due,
                 "seconds": self.watch.seconds,
                 "best": self.best,
+                "departures": self.departures,
             }
         )

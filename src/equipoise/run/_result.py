@@ -9,7 +9,7 @@ import numpy as np
 
 from equipoise._array import Array
 from equipoise._status import Status
-from equipoise.certificate import Certificate, NearKKT, NearStationarity
+from equipoise.certificate import Certificate, InfeasibilityProof, NearKKT, NearStationarity
 from equipoise.run._trace import Trace
 from equipoise.run._verdict import Verdict
 
@@ -25,7 +25,8 @@ class Result:
     certificate : Certificate
         Describes exactly `x`.
     verdict : Verdict
-        What may be claimed of the point; `status`, `message`, `blocking` and `near` are read off it.
+        What may be claimed of the point; `status`, `message`, `blocking`, `proof` and
+        `near` are read off it.
     nit, nfev, njev, nhev : int
         Steps; forward passes, backward passes and Hessian products of the solver.
     seconds : float
@@ -66,6 +67,11 @@ class Result:
     def blocking(self) -> dict[str, float]:
         """Where the status is INFEASIBLE or LOCALLY_INFEASIBLE: the constraints in the way, with weights."""
         return self.verdict.blocking
+
+    @property
+    def proof(self) -> InfeasibilityProof | None:
+        """Where the status is INFEASIBLE: the proof, which ``result.proof.check(problem)`` checks."""
+        return self.verdict.proof
 
     @property
     def near(self) -> NearStationarity | NearKKT | None:

@@ -33,6 +33,7 @@ def solve(
     checkpoint: Checkpoint | str | Path | None = None,
     density: int | None = None,
     budget: Budget | None = None,
+    second_order: bool = True,
 ) -> Result:
     """Let a solver take steps on a problem, and certify where it stopped.
 
@@ -67,6 +68,11 @@ def solve(
         method that measures its own residual in every step.
     budget : Budget, optional
         Shared with other runs: it has the time limit, the callback and the progress bar of all.
+    second_order : bool
+        Look at the curvature where the run comes to a KKT point of functions that may be smooth
+        (``result.certificate.curvature``), and leave saddles and maxima along a direction that bends
+        down. A convex problem needs neither. Where the method stops at a point that is not feasible, go
+        on from one that is, if a few descents of the violation from elsewhere find one.
 
     Returns
     -------
@@ -102,12 +108,13 @@ def solve(
     if checkpoint is not None and not isinstance(checkpoint, Checkpoint):
         checkpoint = Checkpoint(checkpoint)
     check_needs(method, problem, start)
-    if budget is not None:
-        run = Run(problem, method, start, seed, tol, density, checkpoint, budget)
-        return run.go(max_steps, max_seconds)
-    with Budget(callback=callback, progress=progress, name=type(method).__name__) as own:
-        run = Run(problem, method, start, seed, tol, density, checkpoint, own)
-        return run.go(max_steps, max_seconds)
+    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite shows in the status
+        if budget is not None:
+            run = Run(problem, method, start, seed, tol, density, checkpoint, budget, second_order)
+            return run.go(max_steps, max_seconds)
+        with Budget(callback=callback, progress=progress, name=type(method).__name__) as own:
+            run = Run(problem, method, start, seed, tol, density, checkpoint, own, second_order)
+            return run.go(max_steps, max_seconds)
 
 
 def _solver(problem: Problem, solver: Solver | str, tol: float) -> Solver:

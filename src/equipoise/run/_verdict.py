@@ -10,14 +10,20 @@ from equipoise._array import Array
 from equipoise._problem import NonFiniteError, Point, Problem
 from equipoise._status import Status
 from equipoise.certificate import (
+    MAX_ROUNDS,
     Certificate,
+    InfeasibilityProof,
     NearKKT,
     NearStationarity,
     diagnose,
     examine,
     near_kinks,
     near_within,
+    provable,
+    prove_infeasible,
+    violation_curvature,
 )
+from equipoise.run._elsewhere import Elsewhere, allowance
 from equipoise.run._watched import Counter, WatchedProblem
 
 CLAIMS = (Status.CONVERGED, Status.LOCALLY_INFEASIBLE)
@@ -27,9 +33,20 @@ BUDGET = {
     Status.MAX_SECONDS: "The time budget was used up.",
     Status.STALLED: "The method can make no more progress.",
 }
+NO_MINIMUM = (
+    "The point returned meets the first-order conditions, but is a saddle or a maximum "
+    "(see `certificate.curvature`). Start elsewhere, or raise the budget."
+)
 # A proof may take one round of cutting planes (two evaluations) for this many evaluations of the solver,
 # so that it costs at most a quarter of what the run has cost. Chosen.
 EVALUATIONS_PER_ROUND = 8
+
+FOUND_ELSEWHERE = (
+    "The run ended where the violation is stationary; `verdict.start` is a feasible point."
+)
+
+# Rounds that the search for a proof of infeasibility may take in any case; chosen.
+LEAST_ROUNDS = 20
 
 
 @dataclass(frozen=True)
@@ -47,8 +64,12 @@ class Verdict:
         Where CONVERGED rests on near-stationarity: the proof.
     claim : str or None
         What the status means here, instead of its usual sentence.
+    proof : InfeasibilityProof or None
+        Where the status is INFEASIBLE: the proof.
     reason : Status or None
         Where the status is NOT_FOUND: why the run ended (MAX_STEPS, MAX_SECONDS or STALLED).
+    start : array of shape (d,) or None
+        A feasible point to start from, where one was found after the run.
     """
 
     status: Status
@@ -56,7 +77,9 @@ class Verdict:
     blocking: dict[str, float] = field(default_factory=dict)
     near: NearStationarity | NearKKT | None = None
     claim: str | None = None
+    proof: InfeasibilityProof | None = None
     reason: Status | None = None
+    start: Array | None = None
 
     @property
     def ended(self) -> Status:
@@ -108,28 +131,72 @@ def judge(
         return Verdict(status, f"The violation is {violation:.3g}, `tol` is {tol:g}. {rule}")
     if status not in CLAIMS and status not in BUDGET:
         return Verdict(status)
+    if certificate.curvature is not None and certificate.curvature.negative:
+        return Verdict(Status.STALLED if status in CLAIMS else status, claim=NO_MINIMUM)
     if tol > 0 and certificate.residual <= tol:
         return Verdict(Status.CONVERGED)
     if violation > tol and least <= tol:
         detail = "Feasible points were passed: start from one of them, or try another solver."
         return Verdict(Status.STALLED if status in CLAIMS else status, detail)
     if violation > tol:
-        found = diagnose(problem, problem.at(certificate.x))
-        if found.is_stationary:
-            names = ", ".join(repr(name) for name in list(found.weights)[:3])
-            detail = f"Violation {found.violation:.4g}; in the way: {names}."
-            convex = problem.facts.convex_constraints
-            status = Status.INFEASIBLE if convex else Status.LOCALLY_INFEASIBLE
-            return Verdict(status, detail, blocking=found.weights)
-        if tol > 0:
-            ended = Status.STALLED if status in CLAIMS else status
-            detail = f"{BUDGET[ended]} The violation is {violation:.3g}."
-            return Verdict(Status.NOT_FOUND, detail, reason=ended)
-    elif tol > 0 and (near := _near(problem, certificate.x, tol, evaluations)) is not None:
+        return _no_feasible_point(problem, status, certificate, tol, evaluations)
+    if tol > 0 and (near := _near(problem, certificate.x, tol, evaluations)) is not None:
         return Verdict(Status.CONVERGED, str(near), near=near)
+    return Verdict(_ended(status, tol))
+
+
+def _ended(status: Status, tol: float) -> Status:
+    """Return why a run ended, without the claim that it did not bear out."""
     if status is Status.CONVERGED and tol == 0:
-        return Verdict(Status.FINISHED)
-    return Verdict(Status.STALLED if status in CLAIMS else status)
+        return Status.FINISHED
+    return Status.STALLED if status in CLAIMS else status
+
+
+def _no_feasible_point(
+    problem: Problem, status: Status, certificate: Certificate, tol: float, evaluations: int
+) -> Verdict:
+    """Settle what is known of feasible points, after a run that has met none."""
+    ended = _ended(status, tol)
+    unknown = Verdict(ended)
+    if tol > 0:
+        detail = f"{BUDGET[ended]} The violation is {certificate.violation:.3g}."
+        unknown = Verdict(Status.NOT_FOUND, detail, reason=ended)
+    try:
+        return _finding(problem, unknown, certificate, tol, evaluations)
+    except (NonFiniteError, np.linalg.LinAlgError, KeyboardInterrupt):
+        return unknown  # the run's result is not lost
+
+
+def _finding(
+    problem: Problem, unknown: Verdict, certificate: Certificate, tol: float, evaluations: int
+) -> Verdict:
+    """Look for a proof that there is no feasible point; where the run is stuck, for one elsewhere."""
+    watched, x = WatchedProblem(problem, Counter()), certificate.x
+    point = watched.at(x)
+    found = diagnose(watched, point)
+    double = isinstance(x, np.ndarray) and x.dtype == np.float64
+    if double and provable(problem) and (tol > 0 or found.is_stationary):
+        rounds = min(MAX_ROUNDS, max(LEAST_ROUNDS, evaluations // EVALUATIONS_PER_ROUND))
+        search = prove_infeasible(watched, x, tol, rounds)
+        if search.proof is not None:
+            blocking = search.proof.shares(problem)
+            detail = f"{search.proof} {_in_the_way(found.violation, blocking)}"
+            return Verdict(Status.INFEASIBLE, detail, blocking=blocking, proof=search.proof)
+    if not found.is_stationary:
+        return unknown
+    curvature = violation_curvature(watched, point)
+    if curvature is not None and curvature.negative:
+        return unknown
+    start = Elsewhere(watched, tol, allowance(evaluations)).search(x)
+    if start is not None:
+        return Verdict(unknown.ended, FOUND_ELSEWHERE, start=start)
+    detail = _in_the_way(found.violation, found.weights)
+    return Verdict(Status.LOCALLY_INFEASIBLE, detail, blocking=found.weights)
+
+
+def _in_the_way(violation: float, blocking: dict[str, float]) -> str:
+    names = ", ".join(repr(name) for name in list(blocking)[:3])
+    return f"Violation {violation:.4g}; in the way: {names}."
 
 
 def _near(

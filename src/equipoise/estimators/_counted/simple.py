@@ -46,7 +46,9 @@ class Simple:
         problem, last = search.problem, search.tried[-1].result
         shifted = problem.shifted(counted_minus_smooth(problem, self.x))
         verdict = Verdict(Status.FEASIBLE, claim=self.claim)
-        result = last.judged(verdict, x=self.x, certificate=certify(shifted, self.x), state=None)
+        result = last.judged(
+            verdict, x=self.x, certificate=certify(shifted, self.x, second_order=False), state=None
+        )
         return measure(problem, result, search.allowed, shifted)
 
 

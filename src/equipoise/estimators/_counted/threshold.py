@@ -30,7 +30,7 @@ def move_threshold(problem: LearningProblem, fit: Candidate) -> Candidate | None
         return None
     shifted = problem.shifted(counted_minus_smooth(problem, moved))
     verdict = Verdict(Status.FEASIBLE, claim=MOVED)
-    certificate = certify(shifted, moved)
+    certificate = certify(shifted, moved, second_order=False)
     result = fit.result.judged(verdict, x=moved, certificate=certificate)
     return measure(problem, result, fit.allowed, shifted)
 

@@ -38,7 +38,7 @@ class FeasibilityPhase(Solver[State]):
     2. x <- P_X(x - a_t g')
 
     Stops with `Status.FEASIBLE` at the first iterate with ``g <= slack``. When the budget ends first,
-    the examiner says whether the output is stationary for g (then: infeasible).
+    the examiner says whether it is proved that there is no feasible point, or the output stationary for g.
 
     Output: the iterate with the least g. The theorem's random output is ``state.drawn``.
 

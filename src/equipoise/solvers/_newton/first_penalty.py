@@ -18,6 +18,10 @@ STEEP = 30.0
 FEASIBLE = 1e-6
 
 
+# No penalty is less than this: it divides. Chosen, far below all that ordinary functions ask for.
+SMALLEST = 1e-200
+
+
 def first_penalty_beside(problem: Problem, point: Point, slope: float) -> float:
     """Return a penalty for which the squared violation counts beside an objective of this slope."""
     if point.constraints.size == 0:
@@ -25,10 +29,13 @@ def first_penalty_beside(problem: Problem, point: Point, slope: float) -> float:
     over = np.maximum(point.constraints, 0.0)
     if over.max() <= FEASIBLE:
         return _least(norm(point.gradient(point.worst)), slope)
-    pull = norm(problem.domain.tangent(point.x, -point.vjp(np.concatenate(([0.0], over)))))
-    least = _least(pull / float(over.sum()), slope)
-    return float(np.clip(10 * slope / max(pull, 1e-12), least, LARGEST_PENALTY))
+    worst = float(over.max())
+    shares = np.concatenate(([0.0], over / worst))  # products of huge values and gradients overflow
+    pull = norm(problem.domain.tangent(point.x, -point.vjp(shares)))
+    least = _least(pull / float(shares.sum()), slope)
+    return float(np.clip(10 * slope / max(pull * worst, 1e-12), least, LARGEST_PENALTY))
 
 
 def _least(steep: float, slope: float) -> float:
-    return LEAST_PENALTY / max(1.0, steep / (STEEP * max(1.0, slope))) ** 2
+    ratio = max(1.0, steep / (STEEP * max(1.0, slope)))
+    return max(LEAST_PENALTY / ratio / ratio, SMALLEST)  # the square of a huge ratio overflows

@@ -30,7 +30,8 @@ class DualStep:
         slope = max(here, self.slope)
         if slope == 0.0:
             return DualStep(0.0, 0.0)
-        return DualStep(modulus / max(here, LEAST_SLOPE_SHARE * slope) ** 2, slope)
+        steep = max(here, LEAST_SLOPE_SHARE * slope)
+        return DualStep(modulus / steep / steep, slope)  # the square of a huge slope overflows
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,8 @@ def first_penalty(point: Point) -> float:
     """
     if not point.constraints.size:
         return FIRST_PENALTY
-    return FIRST_PENALTY / max(1.0, 0.1 * norm(point.gradient(point.worst))) ** 2
+    steep = max(1.0, 0.1 * norm(point.gradient(point.worst)))
+    return max(FIRST_PENALTY / steep / steep, 1e-200)  # the square of a huge slope overflows; not 0
 
 
 def constraint_slope(point: Point, lam: np.ndarray) -> float:

@@ -67,7 +67,7 @@ class BestCertified(Wrapper[Best]):
         x, lam = self.solver.output(inner)  # 2
         best, least = (state.x, state.multipliers), state.residual
         for multipliers in (None,) if lam is None else (np.maximum(lam, 0.0), None):
-            certificate = certify(problem, x, multipliers)
+            certificate = certify(problem, x, multipliers, second_order=False)
             if certificate.residual < least:
                 best, least = (x, certificate.multipliers), certificate.residual
         return Best(inner, *best, least)
