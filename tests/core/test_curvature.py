@@ -202,3 +202,47 @@ def test_the_maximum_of_the_violation_is_told_from_its_minimum():
     found = violation_curvature(bowl, bowl.at(np.zeros(2)))
     assert found.non_negative
     assert not found.negative
+
+
+@pytest.mark.parametrize("as_bound", [True, False])
+@pytest.mark.parametrize(("slope", "negative"), [(0.5, False), (0.05, True)])
+def test_a_rough_residual_does_not_hide_a_multiplier(slope, negative, as_bound):
+    """``slope x - x^2`` for ``x >= 0``, known within 0.1: a slope of 0.5 holds the minimum at 0."""
+
+    def objective(x):
+        return slope * x[0] - x[0] ** 2 + x[1] ** 2, np.array([slope - 2 * x[0], 2 * x[1]])
+
+    if as_bound:
+        problem, lam = FunctionProblem(objective, domain=sets.Box(0, 1, dim=2)), ()
+    else:
+        problem = FunctionProblem(objective, [lambda x: (-x[0], np.array([-1.0, 0.0]))], dim=2)
+        lam = (slope,)
+    found = at(problem, [0.0, 0.0], lam, residual=0.1)
+    assert found.negative == negative
+    assert not found.non_negative
+    assert at(problem, [0.0, 0.0], lam, residual=1e-6).non_negative
+
+
+@pytest.mark.parametrize(("least", "evaluations"), [(1.0, 4), (1e-7, 4), (-1.0, 14)])
+def test_clear_curvature_takes_one_evaluation_for_each_dimension(least, evaluations):
+    """Where rough differences do not decide, central ones follow, and a look at the objective alone."""
+    A = np.diag([least, 2.0, 3.0, 4.0])
+    problem = quadratic(A)
+    point, calls = problem.at(np.zeros(4)), []
+    at = problem.at
+    problem.at = lambda x: calls.append(x) or at(x)
+    found = curvature_at(problem, point, np.zeros(0), 0.0)
+    assert found.negative == (least < 0)
+    assert found.non_negative == (least > 0)
+    assert len(calls) == evaluations
+
+
+def test_rough_differences_are_not_trusted_with_a_small_curvature():
+    """A third derivative hides that the curvature is negative, unless both sides are looked at."""
+
+    def objective(x):
+        return -1e-3 * x[0] ** 2 + 50 * x[0] ** 3, -2e-3 * x + 150 * x**2
+
+    found = at(FunctionProblem(objective, dim=1), [0.0])
+    assert found.negative
+    assert found.along == pytest.approx(-2e-3, rel=1e-3)

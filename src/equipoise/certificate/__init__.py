@@ -13,7 +13,7 @@ from equipoise.certificate._near_stationarity import (
     near_within,
 )
 from equipoise.certificate._proof import InfeasibilityProof
-from equipoise.certificate._proving import MAX_ROUNDS, provable, prove_infeasible
+from equipoise.certificate._proving import provable, prove_infeasible
 from equipoise.certificate._residuals import Residuals
 
 __all__ = [
@@ -27,7 +27,6 @@ __all__ = [
     "violation_curvature",
     "Infeasibility",
     "InfeasibilityProof",
-    "MAX_ROUNDS",
     "diagnose",
     "provable",
     "prove_infeasible",

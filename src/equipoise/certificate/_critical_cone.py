@@ -11,10 +11,10 @@ from equipoise._array import Array, like, norm, to_numpy
 from equipoise._problem import Point, Problem
 from equipoise.sets._set import Set
 
-# A constraint or a bound whose share in the Lagrangian's gradient is at most this many residuals, or
-# this part of all shares, may as well have the multiplier 0: it is weakly active. So may one below
-# the least share, which is rounding. Chosen.
-WEAK_RESIDUALS, WEAK_SHARE, LEAST_SHARE = 10.0, 1e-8, 1e-12
+# A constraint or a bound is weakly active where its share in the Lagrangian's gradient is so small that it
+# may as well have the multiplier 0: this part of all shares, or the least share, which are rounding, or
+# some residuals. Chosen.
+WEAK_SHARE, LEAST_SHARE = 1e-8, 1e-12
 
 # Gradients of length 1 count as dependent within this; fewer independent ones make the subspace larger,
 # so that nothing is claimed wrongly. Chosen.
@@ -47,9 +47,12 @@ class CriticalCone:
         Whether this subspace is known to hold the cone.
     is_space : bool
         Whether the cone is this subspace: nothing is weakly active.
+    project_inside : callable
+        The projection on the part of it along which no weakly active constraint changes.
     """
 
     project: Map
+    project_inside: Map
     holds: bool
     is_space: bool
     _domain: Set
@@ -58,30 +61,34 @@ class CriticalCone:
 
     @classmethod
     def at(
-        cls, problem: Problem, point: Point, lam: np.ndarray, gradient: Array, residual: float
+        cls, problem: Problem, point: Point, lam: np.ndarray, gradient: Array, doubt: float
     ) -> CriticalCone:
-        """Return the cone at an evaluated point; `gradient` is that of the Lagrangian."""
+        """Return the cone at an evaluated point, with `gradient` of the Lagrangian.
+
+        Shares in the gradient up to `doubt` count as 0. The larger it is, the larger is the cone.
+        """
         positive = np.flatnonzero(lam > 0)
         rows = to_numpy(point.gradients(1 + positive))
         lengths = np.linalg.norm(rows, axis=1)
         shares = lam[positive] * lengths
-        weak_share = _weak_share(residual, float(shares.sum()) + norm(to_numpy(gradient)))
+        weak_share = _weak_share(doubt, float(shares.sum()) + norm(to_numpy(gradient)))
         strong = shares > weak_share
         held = np.zeros(lam.size, dtype=bool)
         held[positive[strong]] = True
-        near = max(WEAK_RESIDUALS * residual, WEAK_SHARE)
+        near = max(doubt, WEAK_SHARE)
         loose = np.flatnonzero((point.constraints >= -near) & ~held)
         on_face, holds, weak_bounds = _face(problem.domain, point, gradient, weak_share)
-        A = on_face(rows[strong] / lengths[strong, None])
-        B = _orthonormal(A)
-        weak = to_numpy(point.gradients(1 + loose)) if loose.size else np.empty((0, problem.dim))
+        weak = to_numpy(point.gradients(1 + loose))
+        weak = weak / np.maximum(np.linalg.norm(weak, axis=1, keepdims=True), 1e-300)
+        A = rows[strong] / lengths[strong, None]
         return cls(
-            project=lambda v: (w := on_face(v)) - (B @ w) @ B,
+            project=_without(on_face, A),
+            project_inside=_without(on_face, np.vstack((A, weak))),
             holds=holds,
             is_space=not (weak_bounds or loose.size),
             _domain=problem.domain,
             _point=point,
-            _weak=weak / np.maximum(np.linalg.norm(weak, axis=1, keepdims=True), 1e-300),
+            _weak=weak,
         )
 
     def nearest(self, v: np.ndarray) -> np.ndarray | None:
@@ -105,18 +112,17 @@ class CriticalCone:
         return None
 
 
-def domain_cone(domain: Set, point: Point, gradient: Array, residual: float) -> CriticalCone:
+def domain_cone(domain: Set, point: Point, gradient: Array, doubt: float) -> CriticalCone:
     """Return the critical cone of a function with this gradient on the domain, without constraints."""
-    weak_share = _weak_share(residual, norm(to_numpy(gradient)))
+    weak_share = _weak_share(doubt, norm(to_numpy(gradient)))
     on_face, holds, weak_bounds = _face(domain, point, gradient, weak_share)
-    return CriticalCone(
-        on_face, holds, not weak_bounds, domain, point, np.empty((0, point.x.shape[0]))
-    )
+    nothing = np.empty((0, point.x.shape[0]))
+    return CriticalCone(on_face, on_face, holds, not weak_bounds, domain, point, nothing)
 
 
-def _weak_share(residual: float, total: float) -> float:
+def _weak_share(doubt: float, total: float) -> float:
     """Return up to what share in the gradient a constraint or a bound is weakly active."""
-    return max(WEAK_RESIDUALS * residual, WEAK_SHARE * total, LEAST_SHARE)
+    return max(doubt, WEAK_SHARE * total, LEAST_SHARE)
 
 
 def _face(domain: Set, point: Point, gradient: Array, weak_share: float) -> tuple[Map, bool, bool]:
@@ -148,6 +154,12 @@ def _face(domain: Set, point: Point, gradient: Array, weak_share: float) -> tupl
     pieces = [to_numpy(p(like(np.eye(x.shape[0]), x))) for p in (piece, *others)]
     basis = _orthonormal(np.vstack(pieces))
     return lambda v: (v @ basis.T) @ basis, True, True
+
+
+def _without(on_face: Map, rows: np.ndarray) -> Map:
+    """Return the projection on the part of a subspace that is orthogonal to these rows."""
+    B = _orthonormal(on_face(rows))
+    return lambda v: (w := on_face(v)) - (B @ w) @ B
 
 
 def _orthonormal(rows: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ import numpy as np
 
 from equipoise._array import Array, norm, to_numpy
 from equipoise._problem import Point, Problem
-from equipoise.certificate._critical_cone import WEAK_RESIDUALS, CriticalCone, domain_cone
+from equipoise.certificate._critical_cone import CriticalCone, domain_cone
 from equipoise.certificate._lanczos import LeastCurvature, least_curvature
 from equipoise.certificate._products import HessianProducts
 
@@ -25,6 +25,11 @@ MAX_PRODUCTS = 50
 # Curvature that is not below minus this share of the largest one counts as non-negative. Chosen: two
 # digits above the error of differences.
 FLAT = 1e-5
+
+# Of multipliers and of the domain's normal, as many residuals are in doubt where non-negative curvature is
+# claimed. Where negative curvature is, only one: a direction along which the objective rises faster is
+# not critical. Chosen.
+DOUBTED_RESIDUALS = 10.0
 
 Product = Callable[[np.ndarray], tuple[np.ndarray, float]]
 
@@ -110,15 +115,25 @@ def curvature_at(
         return CONVEX
     weights = np.concatenate(([1.0], multipliers))
     gradient = point.vjp(weights)
-    cone = CriticalCone.at(problem, point, multipliers, gradient, residual)
-    products = HessianProducts(problem, point, weights)
-    product = _bent(products, problem, point, gradient)
-    found = least_curvature(product, cone.project, problem.dim, MAX_PRODUCTS, seed=seed)
+
+    def cone(doubt: float) -> CriticalCone:
+        return CriticalCone.at(problem, point, multipliers, gradient, doubt)
+
+    outer = cone(DOUBTED_RESIDUALS * residual)
+    for central in (False, True):
+        products = HessianProducts(problem, point, weights, central)
+        product = _bent(products, problem, point, gradient)
+        found = least_curvature(product, outer.project, problem.dim, MAX_PRODUCTS, seed=seed)
+        if products.exact or found.value - found.error - found.missing > 0.0:
+            break  # rough differences suffice, as they do at most minima
     if found.value - found.error - found.missing <= 0.0:  # what the constraints add may be inexact
         found = _doubted(
             found, HessianProducts(problem, point, _one(weights.size)), point, residual
         )
-    return _on_cone(found, cone, product, products.exact)
+    bounds = _on_cone(found, outer, products.exact)
+    if bounds is None or outer.is_space or not bounds.negative:
+        return bounds
+    return _within(bounds, cone(residual), product, seed)
 
 
 def violation_curvature(problem: Problem, point: Point, *, seed: int = 0) -> Curvature | None:
@@ -134,7 +149,10 @@ def violation_curvature(problem: Problem, point: Point, *, seed: int = 0) -> Cur
     weights = np.concatenate(([0.0], over))
     gradient = point.vjp(weights)
     residual = problem.domain.normal_distance(point.x, -gradient)
-    cone = domain_cone(problem.domain, point, gradient, residual)
+
+    def cone(doubt: float) -> CriticalCone:
+        return domain_cone(problem.domain, point, gradient, doubt)
+
     products = HessianProducts(problem, point, weights)
     bent = _bent(products, problem, point, gradient)
     rows = to_numpy(point.gradients(1 + np.flatnonzero(over > 0)))
@@ -143,8 +161,12 @@ def violation_curvature(problem: Problem, point: Point, *, seed: int = 0) -> Cur
         z, error = bent(v)
         return z + (rows @ v) @ rows, error
 
-    found = least_curvature(product, cone.project, problem.dim, MAX_PRODUCTS, seed=seed)
-    return _on_cone(found, cone, product, products.exact)
+    outer = cone(DOUBTED_RESIDUALS * residual)
+    found = least_curvature(product, outer.project, problem.dim, MAX_PRODUCTS, seed=seed)
+    bounds = _on_cone(found, outer, products.exact)
+    if bounds is None or outer.is_space or not bounds.negative:
+        return bounds
+    return _within(bounds, cone(residual), product, seed)
 
 
 def _bent(products: HessianProducts, problem: Problem, point: Point, gradient: Array) -> Product:
@@ -172,32 +194,43 @@ def _doubted(
     own = float(v @ of_objective(v)[0])
     added = abs(found.value - own)
     slope = norm(to_numpy(point.gradient(0)))
-    doubt = added * min(1.0, WEAK_RESIDUALS * residual / slope) if slope > 0.0 else 0.0
+    doubt = added * min(1.0, DOUBTED_RESIDUALS * residual / slope) if slope > 0.0 else 0.0
     largest = max(found.largest, abs(own), added)
     return replace(found, error=found.error + doubt, largest=largest)
 
 
-def _on_cone(
-    found: LeastCurvature, cone: CriticalCone, product: Product, exact: bool
-) -> Curvature | None:
-    """Turn what was found on a subspace into bounds on the cone inside; None where nothing was."""
+def _on_cone(found: LeastCurvature, cone: CriticalCone, exact: bool) -> Curvature | None:
+    """Turn what was found on the subspace around the cone into bounds; None where nothing was."""
     if found.direction is None:
         return NO_DIRECTION if cone.holds and not math.isnan(found.value) else None
-    v = found.direction
     lower = float(found.value - found.error - found.missing) if cone.holds else -math.inf
-    upper, along = float(found.value + found.error), found.value
-    if upper < 0.0 and not cone.is_space:
-        upper = math.inf
-        for w in map(cone.nearest, (found.direction, -found.direction)):
-            if w is None:
-                continue
-            z, error = product(w)
-            bends = float(w @ z)
-            if bends + max(error, found.error) < min(upper, 0.0):
-                upper, v, along = bends + max(error, found.error), w, bends
+    upper, along = float(found.value + found.error), float(found.value)
     by_part = found.missing > 0.0 and upper >= 0.0  # one direction that bends down is proof enough
     worth = "in probability" if by_part else "proved" if exact else "by differences"
-    return Curvature(lower, upper, found.largest, v, along, worth)
+    return Curvature(lower, upper, found.largest, found.direction, along, worth)
+
+
+def _within(bounds: Curvature, cone: CriticalCone, product: Product, seed: int) -> Curvature:
+    """Look for a direction of the cone itself that bends down, where the subspace around it has one.
+
+    Those tried are the nearest ones to what bends the least on the subspace around the cone, and on the
+    one inside.
+    """
+    assert bounds.direction is not None
+    error = bounds.upper - bounds.along
+    inside = least_curvature(
+        product, cone.project_inside, bounds.direction.size, MAX_PRODUCTS, seed=seed
+    )
+    best = replace(bounds, upper=math.inf)
+    for v in (bounds.direction, inside.direction):
+        for w in () if v is None else map(cone.nearest, (v, -v)):
+            if w is not None:
+                z, own_error = product(w)
+                along = float(w @ z)
+                upper = along + max(error, own_error)
+                if upper < min(0.0, best.upper):
+                    best = replace(bounds, upper=upper, direction=w, along=along)
+    return best
 
 
 def _one(size: int) -> np.ndarray:

@@ -65,7 +65,7 @@ def prove_infeasible(
     """
     with np.errstate(over="ignore", invalid="ignore"):
         bundle, proof = _Bundle(problem, x, least), None
-        for _ in range(rounds):
+        for _ in range(min(rounds, MAX_ROUNDS)):
             y = bundle.solve()
             proof = bundle.proof(y)
             if proof is not None:

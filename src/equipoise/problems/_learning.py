@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import Array, like, namespace, norm, to_numpy
+from equipoise._array import Array, like, namespace, norm, square, to_numpy
 from equipoise._problem import Facts, Kinks, Point, Problem
 from equipoise.models import Model
 from equipoise.problems._on_kinks import point_on_kinks
@@ -101,7 +101,7 @@ class LearningProblem(Problem):
         point = self.combination.at(sums.values)
         values, pull, bend = point.values, point.pull, point.bend
         if self.l2 > 0.0:
-            values[0] += 0.5 * self.l2 * norm(self._weights(x)) ** 2
+            values[0] += 0.5 * self.l2 * square(self._weights(x))
 
         def penalised(weights: np.ndarray, gradient: Array, v: Array) -> Array:
             gradient = _as(gradient, x)

@@ -17,6 +17,9 @@ RESTARTS = 6
 # Steps of one descent at the most; chosen. Each is a Gauss-Newton step, so few are needed.
 STEPS = 40
 
+# One start may take this share of the forward passes that are left; chosen.
+SHARE_OF_START = 0.4
+
 # Violated constraints whose gradients a step uses, the largest first; chosen.
 MOST = 32
 
@@ -27,12 +30,13 @@ SHARES = (1.1, 0.5, 0.1, 0.01)
 # Relative to the trace of the normal equations; chosen, so that gradients may depend on each other.
 DAMPING = 1e-10
 
-# Starts are about this many times ``max(1, |x|)`` away where the domain is unbounded; chosen.
+# Where the domain is unbounded, the starts are up to the square of this times ``max(1, |x|)`` away, and
+# steps no longer. Chosen.
 FAR = 10.0
 
 
 # Forward passes that the search may take in any case; more after a run that took more. Chosen.
-LEAST_EVALUATIONS = 100
+LEAST_EVALUATIONS = 200
 
 
 def allowance(evaluations: int) -> int:
@@ -58,12 +62,13 @@ class Elsewhere:
 
     def search(self, x: Array) -> Array | None:
         """Return such a point, from starts around `x`; None where no descent ends in one."""
-        self.kind = x
+        size = max(1.0, norm(x))
+        self.kind, self.longest = x, min(self.problem.domain.diameter, FAR**2 * size)
         with np.errstate(over="ignore", invalid="ignore"):
             for y in self._starts(to_numpy(x)):
                 try:
                     found = self._descend(y)
-                except (NonFiniteError, np.linalg.LinAlgError):
+                except (NonFiniteError, OverflowError, np.linalg.LinAlgError):
                     continue
                 if found is not None or self.evaluations <= 0:
                     return found
@@ -71,15 +76,15 @@ class Elsewhere:
 
     def _starts(self, x: np.ndarray) -> Iterator[np.ndarray]:
         """Yield the point itself, and points spread over the domain: each second one is opposite."""
-        domain, rng = self.problem.domain, np.random.default_rng(0)
+        domain, rng, size = self.problem.domain, np.random.default_rng(0), max(1.0, norm(x))
         yield domain.project(x)
         diameter = domain.diameter
         bounded = math.isfinite(diameter)
         middle = domain.project(0.0 * x) if bounded else x
         for k in range(RESTARTS):
             if k % 2 == 0:
-                size = 0.5 * diameter if bounded else FAR ** (0.5 * k) * max(1.0, norm(x))
-                shift = size / math.sqrt(x.size) * rng.normal(size=x.size)
+                far = 0.5 * diameter if bounded else FAR ** (0.5 * k) * size
+                shift = far / math.sqrt(x.size) * rng.normal(size=x.size)
             yield domain.project(middle + (shift if k % 2 == 0 else -shift))
 
     def _at(self, y: np.ndarray) -> Point:
@@ -88,6 +93,7 @@ class Elsewhere:
 
     def _descend(self, y: np.ndarray) -> Array | None:
         """Lower ``sum_i [f_i]_+^2`` by projected Gauss-Newton steps, else the largest f_i by Polyak's."""
+        least = (1 - SHARE_OF_START) * self.evaluations
         point = self._at(y)
         for _ in range(STEPS):
             if not all_finite(point.values):
@@ -95,7 +101,7 @@ class Elsewhere:
             if point.violation <= self.allowed:
                 return point.x
             new = self._lower(point)
-            if new is None or self.evaluations <= 0:
+            if new is None or self.evaluations <= least:
                 return None
             point = new
         return point.x if point.violation <= self.allowed else None
@@ -115,6 +121,7 @@ class Elsewhere:
         newton = -np.linalg.solve(damped, f) @ rows
         polyak = -f[0] / max(float(square[0, 0]), 1e-300) * rows[0]
         for step in (newton, polyak):
+            step = step * min(1.0, self.longest / max(norm(step), 1e-300))
             for share in SHARES:
                 new = self._at(self.problem.domain.project(y + share * step))
                 if _measure(new) < _measure(point) * (1 - 0.1 * min(share, 1.0)):

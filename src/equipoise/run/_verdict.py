@@ -10,7 +10,6 @@ from equipoise._array import Array
 from equipoise._problem import NonFiniteError, Point, Problem
 from equipoise._status import Status
 from equipoise.certificate import (
-    MAX_ROUNDS,
     Certificate,
     InfeasibilityProof,
     NearKKT,
@@ -163,7 +162,7 @@ def _no_feasible_point(
         unknown = Verdict(Status.NOT_FOUND, detail, reason=ended)
     try:
         return _finding(problem, unknown, certificate, tol, evaluations)
-    except (NonFiniteError, np.linalg.LinAlgError, KeyboardInterrupt):
+    except (NonFiniteError, OverflowError, np.linalg.LinAlgError, KeyboardInterrupt):
         return unknown  # the run's result is not lost
 
 
@@ -176,7 +175,7 @@ def _finding(
     found = diagnose(watched, point)
     double = isinstance(x, np.ndarray) and x.dtype == np.float64
     if double and provable(problem) and (tol > 0 or found.is_stationary):
-        rounds = min(MAX_ROUNDS, max(LEAST_ROUNDS, evaluations // EVALUATIONS_PER_ROUND))
+        rounds = max(LEAST_ROUNDS, evaluations // EVALUATIONS_PER_ROUND)
         search = prove_infeasible(watched, x, tol, rounds)
         if search.proof is not None:
             blocking = search.proof.shares(problem)
@@ -213,5 +212,5 @@ def _near(
         return near_within(
             WatchedProblem(problem, Counter()), x, tol, evaluations // EVALUATIONS_PER_ROUND
         )
-    except (NonFiniteError, np.linalg.LinAlgError, KeyboardInterrupt):
+    except (NonFiniteError, OverflowError, np.linalg.LinAlgError, KeyboardInterrupt):
         return None  # no proof; the run's result is not lost
