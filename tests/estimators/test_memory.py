@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 from equipoise import ConstrainedClassifier, demographic_parity
+from equipoise.rows import _memory_table
 
 
 @pytest.mark.parametrize(
@@ -19,8 +20,9 @@ from equipoise import ConstrainedClassifier, demographic_parity
         (5000, 100, 0.1, "hinge"),
     ],
 )
-def test_a_fit_adds_less_than_three_times_the_data(n, d, density, loss):
-    """As arrays go; the allocator and BLAS come on top."""
+def test_a_fit_adds_less_than_three_times_the_data(n, d, density, loss, monkeypatch):
+    """As arrays go, and as large data are treated; the allocator and BLAS come on top."""
+    monkeypatch.setattr(_memory_table, "ORDERED_UP_TO", 0)
     rng = np.random.default_rng(0)
     groups = np.where(rng.random(n) < 0.4, "a", "b")
     A = sparse.random_array((n, d), density=density, rng=rng, format="csr")
@@ -36,3 +38,10 @@ def test_a_fit_adds_less_than_three_times_the_data(n, d, density, loss):
     finally:
         tracemalloc.stop()
     assert peak < 3.0 * data, peak / data
+
+
+def test_rows_are_copied_to_order_them_only_where_that_is_little(monkeypatch):
+    table = _memory_table.MemoryTable(np.array([1, 0, 1]), np.arange(6.0).reshape(3, 2))
+    assert table.ordered().X is not table.X
+    monkeypatch.setattr(_memory_table, "ORDERED_UP_TO", 6 * 8 - 1)
+    assert table.ordered() is table

@@ -17,6 +17,7 @@ from equipoise.estimators._inputs import read_table
 from equipoise.estimators._predictor import LinearPredictor
 from equipoise.estimators._sklearn import Interval, StrOptions, check_parameters
 from equipoise.estimators._training import Task
+from equipoise.models import linear_scores
 from equipoise.rows import MemoryTable
 from equipoise.solvers import Solver
 from equipoise.terms import PAIR_LOSSES, PairFunction
@@ -138,8 +139,8 @@ class AUCClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
                 f"{len(table.classes)} classes."
             )
         self.sensitive_names_ = names
-        problem, fit = fit_two_classes(self, self._task(), table)
-        self._calibrate(np.asarray(problem.rows.scored(fit.x).scores, np.float64), table)
+        fit_two_classes(self, self._task(), table)
+        self._calibrate(table)
         return self
 
     def _task(self) -> Task:
@@ -158,11 +159,12 @@ class AUCClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
             fit_intercept=False,
         )
 
-    def _calibrate(self, scores: np.ndarray, table: MemoryTable) -> None:
+    def _calibrate(self, table: MemoryTable) -> None:
         """Choose slope and intercept such that the logistic function of the score is a probability.
 
         Where higher scores do not mean a higher share of the second class, all rows get that share.
         """
+        scores = linear_scores(table.X, self.coef_, self.intercept_).astype(np.float64)
         weight = table.weights()
         centre = float(np.average(scores, weights=weight))
         size = max(float(np.sqrt(np.average((scores - centre) ** 2, weights=weight))), 1e-300)

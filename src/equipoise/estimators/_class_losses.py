@@ -26,6 +26,7 @@ def fit_class_losses(
 ) -> Any:
     """Fit a Neyman-Pearson classifier of K > 2 classes to the rows of a table."""
     K, owner, free = len(table.classes), type(estimator).__name__, estimator.radius is None
+    table = table.ordered()
     with suitable_threads(table), estimator._budget() as budget:
         scale, center = column_scales(owner, table) if free else (None, None)
         units = LinearUnits(table.n_columns, free, scale, center, K)

@@ -18,11 +18,11 @@ MAX_LISTED = 3
 
 
 class InfeasibleWarning(UserWarning):
-    """The constraints could not all be met; the message says what was reached."""
+    """No model was found that meets all constraints, or there is none; the message says what was reached."""
 
 
 class InfeasibleError(ValueError):
-    """The constraints could not all be met, and ``on_infeasible="raise"`` was asked for."""
+    """The same, where ``on_infeasible="raise"`` was asked for."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,13 @@ def complain(owner: str, on_infeasible: str, broken: list[BrokenBound], fit: Can
     if unfinished:
         message = f"{owner}: the bounds are not all met yet. {listed}. {fit.result.message}"
     else:
-        message = f"{owner}: the bounds could not all be met. {listed}. "
+        proved = fit.result.status is Status.INFEASIBLE
+        verdict = (
+            "the bounds could not all be met"
+            if proved
+            else "no model that meets all bounds was found"
+        )
+        message = f"{owner}: {verdict}. {listed}. {fit.result.verdict.claim or ''} "
         blocking = list(fit.result.blocking)
         if len(blocking) > 1:
             message += f"In the way of each other: {', '.join(map(repr, blocking[:MAX_LISTED]))}. "
@@ -106,7 +112,7 @@ def warn_of_constant(
         return
     label = classes[int(rows.positives(x)[0] > 0)]
     message = (
-        f"{owner}: the only model found that keeps the bounds predicts {label!r} for every row. "
+        f"{owner}: the best model found that keeps the bounds predicts {label!r} for every row. "
         "Loosen the bounds: on counted rates, a bound of exactly 0 can rarely be met otherwise."
     )
     warnings.warn(message, InfeasibleWarning, stacklevel=4)

@@ -145,6 +145,7 @@ class NeymanPearsonClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
             objective=rate("loss", label=own),
             C=self.C,
             radius=self.radius,
+            costs=(1.0, 0.0) if target == 0 else (0.0, 1.0),
             only_compare=True,
         )
 

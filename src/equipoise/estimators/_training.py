@@ -41,6 +41,8 @@ class Task:
         As in `ConstrainedClassifier`.
     radius : float or None
         Keep the weights in a ball of this radius, on the data as given, without intercept and penalty.
+    costs : pair of float or None
+        What a wrong prediction of each class costs, where `objective` stands for it.
     only_compare : bool
         The model without constraints is compared with, but not started from: it minimises something
         else.
@@ -61,6 +63,7 @@ class Task:
     small_cells: str = "raise"
     fit_intercept: bool = True
     radius: float | None = None
+    costs: tuple[float, float] | None = None
     only_compare: bool = False
     plain_objective: Any = None
     score: Any = None
@@ -91,6 +94,7 @@ class Training:
         self, task: Task, table: Table, runner: Runner, previous: Previous | None = None
     ) -> None:
         self.task, self.runner, self.previous = task, runner, previous
+        table = table.ordered()
         self.table = (
             table.class_weighted(_class_weights(task, table)) if task.class_weight else table
         )
@@ -181,7 +185,15 @@ class Training:
             start, last, known = np.zeros(problem.dim), None, None
             _require_finite(problem, binding, task.owner)
         if task.true_metric:
-            return fit_counted(problem, start, runner, allowed, unconstrained=known, previous=last)
+            return fit_counted(
+                problem,
+                start,
+                runner,
+                allowed,
+                unconstrained=known,
+                previous=last,
+                class_factors=self._class_factors(),
+            )
         runner.budget.enter("solving")
         fit = measure(problem, runner.solve(problem, start, last), allowed)
         if runner.budget.wish is Status.INTERRUPTED and fit.result.maxcv > max(ALMOST, runner.tol):
@@ -194,6 +206,16 @@ class Training:
         counted = self._rows_of(binding).thresholded(x)
         values = binding.combination.plain_values(counted)[1:]
         return float(binding.measured(values, lambda: counted)[0])
+
+    def _class_factors(self) -> np.ndarray | None:
+        """Return what wrong predictions of each class cost, where the objective stands for errors."""
+        task = self.task
+        if task.costs is not None or task.objective is not None:
+            return None if task.costs is None else np.array(task.costs)
+        if not task.class_weight:
+            return np.ones(2)
+        weights = _class_weights(task, self.table)
+        return np.array([weights[label] for label in self.table.classes])
 
     def _rows_of(self, binding: Binding) -> RowSums:
         """Return the sums over rows of a binding; all share one model of the rows."""

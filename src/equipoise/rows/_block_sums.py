@@ -148,14 +148,21 @@ class BlockSums(RowSums):
         counts = [part.positives(x) for part in self.parts]
         return sum(positive for positive, _ in counts), sum(rows for _, rows in counts)
 
-    def at_thresholds(self, x: np.ndarray, edges: np.ndarray, thresholded: bool) -> np.ndarray:
+    def at_thresholds(self, x: np.ndarray, edges: np.ndarray) -> np.ndarray:
         """Return the sums with each of the numbers subtracted from all scores."""
-        own = reduce(add, (part.at_thresholds(x, edges, thresholded) for part in self.parts))
+        own = reduce(add, (part.at_thresholds(x, edges) for part in self.parts))
         if self.whole is None:
             return own
-        scores = self._predicted(x) if thresholded else self.scored(x).scores
-        value = self.whole.thresholded if thresholded else self.whole.values
-        return np.hstack((own, np.array([value(Scores(scores - edge)) for edge in edges])))
+        scores, whole = self.scored(x).scores, self.whole
+        return np.hstack((own, np.array([whole.values(scores - edge) for edge in edges])))
+
+    def above(self, x: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the thresholded sums and the weight of each class above each threshold."""
+        found = [part.above(x, edges) for part in self.parts]
+        own = reduce(add, (sums for sums, _ in found))
+        if self.whole is not None:
+            own = np.hstack((own, np.full((len(edges), self.whole.size), np.nan)))
+        return own, reduce(add, (classes for _, classes in found))
 
     def sorted_scores(self, x: np.ndarray) -> np.ndarray:
         """Return the scores of the rows that count, ascending."""

@@ -30,9 +30,11 @@ class Blocks(Table):
     ----------
     parts : sequence of MemoryTable
         With the same columns.
+    starts : sequence of int, optional
+        The number of each part's first row, among the rows given; by default they follow each other.
     """
 
-    def __init__(self, parts: Sequence[MemoryTable]) -> None:
+    def __init__(self, parts: Sequence[MemoryTable], starts: Sequence[int] | None = None) -> None:
         self.parts = tuple(parts)
         if not self.parts:
             _check.fail("Blocks", "parts", "must hold at least one table", parts)
@@ -51,6 +53,22 @@ class Blocks(Table):
             rule = "must all have sensitive columns, or none of them"
             _check.fail("Blocks", "parts", rule, f"{len(grouped)} of {len(self.parts)} that do")
         self.groups = BlockGroups(grouped) if grouped else None
+        follow = np.cumsum([0, *(part.n_rows for part in self.parts[:-1])]).tolist()
+        self._starts = follow if starts is None else list(starts)
+
+    @property
+    def order(self) -> np.ndarray | None:  # type: ignore[override]
+        """Which row stands at each place."""
+        pairs = zip(self.parts, self._starts)
+        return np.concatenate(
+            [s + (np.arange(p.n_rows) if p.order is None else p.order) for p, s in pairs]
+        )
+
+    def ordered(self) -> Blocks:
+        """Return the blocks, and the rows of each, in the order of their content."""
+        parts = [part.ordered() for part in self.parts]
+        places = sorted(range(len(parts)), key=lambda i: parts[i].digest())
+        return Blocks([parts[i] for i in places], [self._starts[i] for i in places])
 
     @property
     def y(self) -> np.ndarray:
@@ -71,7 +89,7 @@ class Blocks(Table):
 
     def class_weighted(self, weights: Mapping[Any, float]) -> Blocks:
         """Return the table with the objective's weights multiplied by a weight for each class."""
-        return Blocks([part.class_weighted(weights) for part in self.parts])
+        return Blocks([part.class_weighted(weights) for part in self.parts], self._starts)
 
     def tallies(self, entries: Sequence[RateEntry]) -> list[Tally]:
         """Return what the subgroups of these rates hold."""
@@ -132,7 +150,7 @@ class Blocks(Table):
         return self._together(None)
 
     def _together(self, X: Any) -> MemoryTable:
-        return MemoryTable(
+        table = MemoryTable(
             self.y,
             X,
             None if self.groups is None else self.groups.arrays,
@@ -140,14 +158,12 @@ class Blocks(Table):
             objective_weight=self._joined("objective"),
             classes=self.labels,
         )
+        table.order = self.order
+        return table
 
     def digest(self) -> str:
         """Return a short text that differs where the rows do."""
         return digest([part.digest() for part in self.parts])
-
-    @property
-    def _starts(self) -> list[int]:
-        return np.cumsum([0, *(part.n_rows for part in self.parts[:-1])]).tolist()
 
     def _joined(self, over: str) -> np.ndarray:
         return np.concatenate([part.weights(over) for part in self.parts])

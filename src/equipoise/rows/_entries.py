@@ -173,7 +173,10 @@ class FunctionSpec(SumSpec):
             arrays = table.groups.arrays
             groups = next(iter(arrays.values())) if len(arrays) == 1 else dict(arrays)
         name, smooth = self.name, self.smooth
-        return FunctionOfScores(self.function, table.y, groups, name=name, smooth=smooth)
+        order = table.order
+        return FunctionOfScores(
+            self.function, table.y, groups, name=name, smooth=smooth, order=order
+        )
 
 
 @final

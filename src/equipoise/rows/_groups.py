@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, final
@@ -82,6 +83,11 @@ class GroupColumn:
         order, ends = self._order
         return order[ends[code] : ends[code + 1]]
 
+    def taken(self, order: np.ndarray) -> GroupColumn:
+        """Return the column with its rows in another order."""
+        assert self.codes is not None
+        return GroupColumn(self.columns, self.values, self.labels, self.counts, self.codes[order])
+
     @staticmethod
     def merged(parts: Sequence[GroupColumn]) -> GroupColumn:
         """Return the column of the rows of all parts, without their codes."""
@@ -156,7 +162,8 @@ class MemoryGroups(Groups):
     def __init__(self, features: Any, n: int, owner: str = "Groups") -> None:
         named = columns_of(owner, features)
         self.columns: dict[str, GroupColumn] = {}
-        self.arrays: dict[str, np.ndarray] = {}
+        self._given: dict[str, np.ndarray] = {}
+        self._order: np.ndarray | None = None
         self._crossed: dict[tuple[str, ...], GroupColumn] = {}
         for name, column in named.items():
             array = array_of(owner, name, column, n)
@@ -165,7 +172,27 @@ class MemoryGroups(Groups):
             labels = [f"{prefix}{value}" for value in values]
             counts = np.bincount(codes, minlength=len(values))
             self.columns[name] = GroupColumn((name,), values, labels, counts, codes)
-            self.arrays[name] = array
+            self._given[name] = array
+
+    @property
+    def arrays(self) -> dict[str, np.ndarray]:  # type: ignore[override]
+        """The columns as they were given, in the order of the rows."""
+        if self._order is None:
+            return self._given
+        return {name: array[self._order] for name, array in self._given.items()}
+
+    @property
+    def codes(self) -> list[np.ndarray]:
+        """The codes of every column's values, one for each row."""
+        return [column.codes for column in self.columns.values() if column.codes is not None]
+
+    def taken(self, order: np.ndarray) -> MemoryGroups:
+        """Return the columns with their rows in another order."""
+        changed = copy(self)
+        changed._order = order if self._order is None else self._order[order]
+        changed.columns = {name: column.taken(order) for name, column in self.columns.items()}
+        changed._crossed = {}
+        return changed
 
     def crossed(self, names: tuple[str, ...]) -> GroupColumn:
         """Return the groups that rows share in all of these columns; only those that occur."""
@@ -175,7 +202,7 @@ class MemoryGroups(Groups):
 
     def _cross(self, names: tuple[str, ...]) -> GroupColumn:
         parts: list[Any] = [self.columns[name] for name in names]
-        codes = np.zeros(len(self.arrays[names[0]]), dtype=np.int64)
+        codes = np.zeros(len(self._given[names[0]]), dtype=np.int64)
         for part in parts:
             codes = codes * len(part.values) + part.codes
         cells, inverse = np.unique(codes, return_inverse=True)

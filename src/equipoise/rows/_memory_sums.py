@@ -137,15 +137,19 @@ class MemorySums(RowSums):
         positive = np.count_nonzero((self.model.predicted(x) > 0) & used)
         return int(positive), int(np.count_nonzero(used))
 
-    def at_thresholds(self, x: np.ndarray, edges: np.ndarray, thresholded: bool) -> np.ndarray:
+    def at_thresholds(self, x: np.ndarray, edges: np.ndarray) -> np.ndarray:
         """Return the sums with each of the numbers subtracted from all scores: no products."""
-        if thresholded:
-            scores = self.model.predicted(x)
-            found = [self.sums.thresholded(Scores(scores - edge)) for edge in edges]
-        else:
-            scores = to_numpy(self.model.scores(x))
-            found = [self.sums.values(scores - edge) for edge in edges]
+        scores = to_numpy(self.model.scores(x))
+        found = [self.sums.values(scores - edge) for edge in edges]
         return np.array(found).reshape(len(edges), self.n_sums)
+
+    def above(self, x: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the thresholded sums and the weight of each class above each threshold."""
+        places, count = np.searchsorted(edges, self.model.predicted(x)), len(edges)
+        cells = np.bincount(
+            2 * places + self._table.positive, self._table.weights(), 2 * (count + 1)
+        ).reshape(-1, 2)
+        return self.sums.above(places, count), np.cumsum(cells[:0:-1], axis=0)[::-1]
 
     def sorted_scores(self, x: np.ndarray) -> np.ndarray:
         """Return the scores of the rows that count, ascending."""

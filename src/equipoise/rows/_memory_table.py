@@ -18,8 +18,13 @@ from equipoise.rows._entries import PairEntry, RateEntry, Subgroup, SumSpec, Tal
 from equipoise.rows._group_input import NAMES_LISTED
 from equipoise.rows._groups import Groups, MemoryGroups, row_numbers
 from equipoise.rows._memory_sums import MemorySums
+from equipoise.rows._order import content_order, features_bytes
 from equipoise.rows._table import ColumnMoments, Table
 from equipoise.terms import JoinedSums, PairFunction, PairSums, Pointwise, Rates, ScoreSum
+
+# Bytes of features that are copied to put rows in order. Of larger data a copy would be felt; there the
+# rows stay where they are. Chosen.
+ORDERED_UP_TO = 1 << 26
 
 
 @final
@@ -57,6 +62,7 @@ class MemoryTable(Table):
             _check.fail(owner, "y", "must be a vector of labels", self._y.shape)
         n = self.n_rows = self._y.size
         self.labels = _labels(owner, self._y, classes)
+        self.order: np.ndarray | None = None
         self.X = X
         self.n_columns = 0 if X is None else X.shape[1]
         self.is_sparse = sparse.issparse(X)
@@ -107,6 +113,27 @@ class MemoryTable(Table):
         changed = copy(self)
         changed._objective = factor if self.weight is None else factor * self.weight
         changed._members = {}
+        return changed
+
+    def ordered(self) -> MemoryTable:
+        """Return the table with its rows in the order of their content; as it is if it is very large."""
+        if self.X is not None and features_bytes(self.X) > ORDERED_UP_TO:
+            return self
+        columns = [np.searchsorted(np.sort(self.labels), self._y)]
+        columns += [w for w in (self.weight, self._objective) if w is not None]
+        groups: Any = self.groups  # in memory
+        if groups is not None:
+            columns += groups.codes
+        order = row_numbers(content_order(self.X, columns))
+        changed = copy(self)
+        changed.order = order if self.order is None else self.order[order]
+        changed._y, changed._members = self._y[order], {}
+        changed.X = None if self.X is None else self.X[order]
+        changed.weight = None if self.weight is None else self.weight[order]
+        changed._objective = changed.weight
+        if self._objective is not self.weight and self._objective is not None:
+            changed._objective = self._objective[order]
+        changed.groups = None if groups is None else groups.taken(order)
         return changed
 
     def with_labels(self, labels: np.ndarray) -> MemoryTable:
@@ -162,7 +189,8 @@ class MemoryTable(Table):
         if unknown:
             rule = f"must hold labels of the classes {self.classes}"
             _check.fail("churn", "reference", rule, sorted(unknown, key=str)[:NAMES_LISTED])
-        return given == self.classes[1]
+        truth = given == self.classes[1]
+        return truth if self.order is None else truth[self.order]
 
     def rates(self, function: Pointwise, entries: Sequence[RateEntry]) -> Rates:
         """Return rates of one pointwise function of scores, or of margins: this table's part of each."""

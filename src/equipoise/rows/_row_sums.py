@@ -151,8 +151,16 @@ class RowSums(ABC):
         """Return how many of the rows that count are predicted positive, and how many count."""
 
     @abstractmethod
-    def at_thresholds(self, x: np.ndarray, edges: np.ndarray, thresholded: bool) -> np.ndarray:
+    def at_thresholds(self, x: np.ndarray, edges: np.ndarray) -> np.ndarray:
         """Return the sums (E, R) with each of E numbers subtracted from all scores."""
+
+    @abstractmethod
+    def above(self, x: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return what is counted above each of E ascending thresholds of the scores, in one pass.
+
+        The thresholded sums (E, R), NaN where they do not follow from predictions; and the weight
+        (E, 2) of the rows of each class.
+        """
 
     @abstractmethod
     def sorted_scores(self, x: np.ndarray) -> np.ndarray:

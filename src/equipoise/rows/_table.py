@@ -48,6 +48,8 @@ class Table(ABC):
     is_sparse : bool
     dtype : dtype
         Of the features.
+    order : ndarray of shape (n,) or None
+        Which row stands at each place, by its number among the rows given; None: they stand as given.
     """
 
     n_rows: int
@@ -57,6 +59,7 @@ class Table(ABC):
     weighted: bool
     is_sparse: bool
     dtype: np.dtype
+    order: np.ndarray | None
 
     @property
     def classes(self) -> tuple[Any, ...]:
@@ -67,6 +70,13 @@ class Table(ABC):
     @abstractmethod
     def y(self) -> np.ndarray:
         """The labels of all rows, in one place."""
+
+    @abstractmethod
+    def ordered(self) -> Table:
+        """Return the table with its rows in an order that depends on their content alone.
+
+        Fits use it: then the order in which rows are given changes nothing.
+        """
 
     @abstractmethod
     def total(self, over: str = "sample") -> float:

@@ -33,6 +33,8 @@ class FunctionOfScores(ScoreSum):
     name : str, optional
     smooth : bool, default True
         Whether the function has a Lipschitz gradient.
+    order : array of shape (n,), optional
+        The numbers of the rows as their owner knows them: the function sees them ascending.
 
     Notes
     -----
@@ -51,11 +53,14 @@ class FunctionOfScores(ScoreSum):
         *,
         name: str | None = None,
         smooth: bool = True,
+        order: Any = None,
     ) -> None:
         if not callable(function):
             _check.fail("FunctionOfScores", "function", "must be callable", function)
         self.function, self.y, self.groups = function, np.asarray(y), groups
         self.smooth, self.n_rows = smooth, len(self.y)
+        self._order = None if order is None else np.asarray(order)
+        self._arrange()
         named = getattr(function, "__name__", "custom")
         self.name = name or ("custom" if named == "<lambda>" else named)
 
@@ -83,11 +88,19 @@ class FunctionOfScores(ScoreSum):
         """Return the function of some rows; `scale` is not used."""
         part = copy(self)
         part.y, part.n_rows = self.y[index], len(index)
-        if isinstance(self.groups, dict):
-            part.groups = {name: values[index] for name, values in self.groups.items()}
-        elif self.groups is not None:
-            part.groups = self.groups[index]
+        part.groups = _taken(self.groups, index)
+        part._order = None if self._order is None else self._order[index]
+        part._arrange()
         return part
+
+    def _arrange(self) -> None:
+        """Put labels and groups in the order that the function sees."""
+        self._seen: Any = slice(None)  # the rows as the function sees them
+        self._back: Any = slice(None)
+        if self._order is not None:
+            self._seen = np.argsort(self._order, kind="stable")
+            self._back = np.argsort(self._seen, kind="stable")
+        self._labels, self._columns = self.y[self._seen], _taken(self.groups, self._seen)
 
     def bounds(self, lengths: np.ndarray | None) -> SumBounds:
         """Return bounds that say nothing."""
@@ -99,7 +112,7 @@ class FunctionOfScores(ScoreSum):
         return np.ones(self.n_rows, dtype=bool)
 
     def _call(self, s: Array) -> tuple[float, Array, Any]:
-        answer = self.function(s, self.y, self.groups)
+        answer = self.function(s[self._seen], self._labels, self._columns)
         if not (isinstance(answer, tuple) and len(answer) in (2, 3)):
             raise TypeError(
                 f"custom: {self.name!r} must return (value, slope) or (value, slope, curve), "
@@ -118,4 +131,17 @@ class FunctionOfScores(ScoreSum):
                 f"custom: {self.name!r} must return a number as its value, got an array of shape "
                 f"{np.shape(number)}."
             )
-        return float(number), gradient, answer[2] if len(answer) == 3 else None
+        second = None
+        if len(answer) == 3:
+
+            def second(d: Array) -> Array:
+                return answer[2](d[self._seen])[self._back]
+
+        return float(number), gradient[self._back], second
+
+
+def _taken(groups: Any, index: Any) -> Any:
+    """Return some rows of one column, of several, or of none."""
+    if isinstance(groups, dict):
+        return {name: values[index] for name, values in groups.items()}
+    return None if groups is None else groups[index]

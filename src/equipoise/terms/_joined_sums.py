@@ -82,6 +82,10 @@ class JoinedSums(ScoreSum):
         """Return the thresholded sums of every part."""
         return np.concatenate([part.thresholded(scores) for part in self.parts])
 
+    def above(self, places: np.ndarray, count: int) -> np.ndarray:
+        """Return the thresholded sums of every part, for each threshold."""
+        return np.hstack([part.above(places, count) for part in self.parts])
+
     def rows(self, index: np.ndarray, scale: float) -> JoinedSums:
         """Return the sums over some rows, of every part."""
         return self._with(part.rows(index, scale) for part in self.parts)

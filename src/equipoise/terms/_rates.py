@@ -80,6 +80,19 @@ class Rates(ScoreSum):
         self._check_scores(scores)
         return self.weights.rates(self.function.thresholded(self.margins(scores)))
 
+    def above(self, places: np.ndarray, count: int) -> np.ndarray:
+        """Return the thresholded rates for each threshold: one pass over the weights for all."""
+        if not self.function.counts or self.sign is not None:
+            return np.full((count, self.size), np.nan)
+        inside = sparse.csr_array(
+            (np.ones(self.n_rows), places, np.arange(self.n_rows + 1)),
+            shape=(self.n_rows, count + 1),
+        )
+        between = (inside.T @ self.weights.matrix).toarray()  # two neighbouring thresholds
+        positive = np.cumsum(between[:0:-1], axis=0)[::-1]
+        high, low = self.function.thresholded(Scores(np.array([1.0, -1.0])))
+        return low * between.sum(axis=0) + (high - low) * positive
+
     def rows(self, index: np.ndarray, scale: float) -> Rates:
         """Return the rates over some rows, times `scale`."""
         sign = None if self.sign is None else self.sign[index]

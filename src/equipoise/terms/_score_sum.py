@@ -165,6 +165,14 @@ class ScoreSum(ABC):
         """Return what every row's prediction, turned over, adds to the thresholded sums: (R, n)."""
         return sparse.csr_array((self.size, self.n_rows))
 
+    def above(self, places: np.ndarray, count: int) -> np.ndarray:
+        """Return the thresholded sums (count, R) for each of `count` ascending thresholds.
+
+        `places` holds the number of thresholds below each row's score. NaN where a sum does not follow
+        from predictions.
+        """
+        return np.full((count, self.size), np.nan)
+
     @final
     def values(self, scores: Array | Scores) -> np.ndarray:
         """Return the sums alone."""

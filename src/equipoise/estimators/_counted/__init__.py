@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from equipoise._status import Status
 from equipoise.estimators._counted.candidate import (
     Candidate,
     Unconstrained,
@@ -12,7 +13,7 @@ from equipoise.estimators._counted.candidate import (
     measure,
 )
 from equipoise.estimators._counted.fixed import TurnPredictions
-from equipoise.estimators._counted.repair import Repair
+from equipoise.estimators._counted.repair import Prove, Repair
 from equipoise.estimators._counted.search import Search, Stage, described, ended_early, run_stages
 from equipoise.estimators._counted.shifting import (
     SHARPNESS_FACTORS,
@@ -20,12 +21,14 @@ from equipoise.estimators._counted.shifting import (
     FirstShift,
     ShiftAgain,
 )
+from equipoise.estimators._counted.simple import best_simple, no_worse_than_simple
 from equipoise.estimators._runner import Runner
 from equipoise.problems import LearningProblem
 from equipoise.run import Result
 
 STAGES: tuple[Stage, ...] = (
     FirstShift(),
+    Prove(),
     TurnPredictions(),
     *(ShiftAgain(factor) for factor in SHARPNESS_FACTORS),
     FinishBest(),
@@ -42,10 +45,24 @@ def fit_counted(
     *,
     unconstrained: Unconstrained | None = None,
     previous: Result | None = None,
+    class_factors: np.ndarray | None = None,
 ) -> Candidate:
-    """Fit so that the bounds hold on counted rates, at little loss; see `Search` for the arguments."""
-    search = Search(problem, start, runner, allowed, unconstrained, previous)
-    return run_stages(search, STAGES)
+    """Fit so that the bounds hold on counted rates, at little loss; see `Search` for the arguments.
+
+    Without `class_factors` errors are not what the objective stands for. Where the budget ends first
+    (time, Ctrl-C, the callback), the best model so far is returned with the reason as its status.
+    """
+    factors = np.ones(2) if class_factors is None else class_factors
+    judges = class_factors is not None
+    search = Search(problem, start, runner, allowed, unconstrained, previous, factors, judges)
+    found = run_stages(search, STAGES, no_worse_than_simple)
+    if found is not None:
+        return found
+    tried = search.tried
+    if tried and not any(fit.keeps_bounds for fit in tried):
+        simple = best_simple(search)
+        tried = tried if simple is None else [*tried, simple.candidate(search)]
+    return ended_early(tried, runner.budget.wish or Status.STALLED)
 
 
 __all__ = [

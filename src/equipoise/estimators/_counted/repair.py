@@ -10,7 +10,9 @@ import numpy as np
 from equipoise._status import Status
 from equipoise.estimators._counted.candidate import Candidate, measure
 from equipoise.estimators._counted.fixed import MAX_PATTERNS, best_with, can_fix, turned_over
+from equipoise.estimators._counted.proof import Cells, proved_by_counts, proved_by_shares
 from equipoise.estimators._counted.search import Search, Stage
+from equipoise.estimators._counted.sweep import swept
 from equipoise.estimators._counted.threshold import move_threshold
 from equipoise.estimators._runner import Runner
 from equipoise.problems import LearningProblem
@@ -24,10 +26,34 @@ RADIUS = 50.0
 ROUGHLY = (
     "The bounds hold on the counted rates. The certificate says how far the model is from optimal."
 )
-SMOOTH_ONLY = (
-    "The bounds can be met on smooth rates, but no model was found that meets them on counted ones; "
-    "the one returned comes closest."
+NOT_FOUND = (
+    "No model that keeps all bounds was found; the one returned comes closest. Whether there is one is not "
+    "known. Tried: {problems} training problems with shifted bounds, predictions turned over, all thresholds "
+    "of the closest models, and the two constants."
 )
+ONE_FEATURE = (
+    "Infeasible, proved: no linear model keeps these bounds. All thresholds of the only feature were "
+    "tried, in both directions."
+)
+
+
+@dataclass(frozen=True)
+class Prove(Stage):
+    """Look for a proof that no predictions at all keep the bounds: a small linear program."""
+
+    name: ClassVar[str] = "proving"
+
+    def run(self, search: Search) -> Candidate | None:
+        """Return the closest model with the proof, or None where there is none."""
+        if any(fit.keeps_bounds for fit in search.tried):
+            return None
+        cells = Cells.of(search.problem, search.allowed)
+        verdict = None if cells is None else proved_by_shares(cells)
+        if verdict is None:
+            return None
+        least = least_violation(search.problem, search.best, search.runner)
+        closest = min((least, *search.tried), key=Candidate.rank)
+        return replace(closest, result=closest.result.judged(verdict))
 
 
 @dataclass(frozen=True)
@@ -39,8 +65,8 @@ class Repair(Stage):
        bounds hold, and take the best model that makes them
     3. if none is certified: move the thresholds of the closest models, and do 2 for them
     4. where a model without constraints is known: do the same for predictions that are all alike
-    5. return the best model that keeps its bounds; if there is none, the model of line 1 with its
-       verdict if it breaks a smooth bound, else the closest one
+    5. return the best model that keeps its bounds; if there is none, the closest one, with a proof that
+       there is none or without
     """
 
     name: ClassVar[str] = "repairing predictions"
@@ -67,8 +93,9 @@ class Repair(Stage):
             solved, kept = solved + same, kept + [fit for fit in same if fit.keeps_bounds]
         else:
             kept = [fit for fit in kept if not problem.rows.is_constant(fit.x)] or kept
-        found = min(kept, key=Candidate.rank) if kept else _closest(closest[0], least)  # 5
-        return replace(found, problems_solved=len(tried) + 1 + len(solved))
+        count = len(tried) + 1 + len(solved)
+        found = min(kept, key=Candidate.rank) if kept else _closest(search, least, count)  # 5
+        return replace(found, problems_solved=count)
 
 
 def least_violation(problem: LearningProblem, fit: Candidate, runner: Runner) -> Candidate:
@@ -98,9 +125,27 @@ def _all_alike(problem: LearningProblem, fit: Candidate, runner: Runner) -> list
     return []
 
 
-def _closest(closest: Candidate, least: Candidate) -> Candidate:
+def _closest(search: Search, least: Candidate, count: int) -> Candidate:
     """Return the model that breaks the bounds least, with what is known of them."""
-    if not least.result.success:
-        return least
-    verdict = Verdict(Status.STALLED, claim=SMOOTH_ONLY)
+    closest = min((least, *search.tried), key=Candidate.rank)
+    cells = Cells.of(search.problem, search.allowed)
+    verdict = None
+    if cells is not None:
+        verdict = proved_by_counts(cells, search.runner.budget.remaining)
+    if verdict is None and _exhausted(search):
+        verdict = Verdict(Status.INFEASIBLE, claim=ONE_FEATURE, blocking=least.result.blocking)
+    if verdict is None:
+        blocking = least.result.blocking
+        claim = NOT_FOUND.format(problems=count)
+        verdict = Verdict(Status.NOT_FOUND, claim=claim, blocking=blocking)
     return replace(closest, result=closest.result.judged(verdict))
+
+
+def _exhausted(search: Search) -> bool:
+    """Whether there is one feature, and no threshold of it keeps the bounds."""
+    problem = search.problem
+    if problem.dim != 2 or problem.rows.penalised[-1] != 0:
+        return False
+    both = [np.array([sign, 0.0]) for sign in (1.0, -1.0)]
+    sweeps = [swept(problem, x, search.allowed, search.class_factors) for x in both]
+    return all(sweep.complete and not sweep.keeps.any() for sweep in sweeps)

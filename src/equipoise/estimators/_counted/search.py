@@ -67,6 +67,10 @@ class Search:
         Without it, sigmoids are plain at first and not shifted.
     previous : Result or None
         Of nearly the same problem, at `start`: then nothing is solved roughly.
+    class_factors : ndarray of shape (2,)
+        What multiplies the weights of the rows of each class where wrong predictions are counted.
+    judges_errors : bool
+        Whether fewer wrong predictions are what the objective stands for.
     tried : list of Candidate
         All models so far, in their order.
     """
@@ -77,6 +81,8 @@ class Search:
     allowed: np.ndarray
     unconstrained: Unconstrained | None = None
     previous: Result | None = None
+    class_factors: np.ndarray = field(default_factory=lambda: np.ones(2))
+    judges_errors: bool = True
     tried: list[Candidate] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -85,6 +91,17 @@ class Search:
         self.unconstrained_is_constant = (
             unconstrained is not None and self.problem.rows.is_constant(unconstrained.x)
         )
+
+    def error(self, x: np.ndarray) -> float:
+        """Return the share of the weight that a model predicts wrongly."""
+        counts = self.problem.rows.confusion(x)
+        wrong = counts.positive[0, 0], counts.weight[0, 1] - counts.positive[0, 1]
+        return float(self.class_factors @ wrong / (self.class_factors @ counts.weight[0]))
+
+    @property
+    def least_error(self) -> float:
+        """The error of the model without constraints; 0 where it is not known."""
+        return 0.0 if self.unconstrained is None else self.error(self.unconstrained.x)
 
     @property
     def rough(self) -> bool:
@@ -134,11 +151,14 @@ class Stage(ABC):
         """Return the model to keep, or None."""
 
 
-def run_stages(search: Search, stages: tuple[Stage, ...]) -> Candidate:
-    """Run one stage after the other until one of them finds a model.
+def run_stages(
+    search: Search,
+    stages: tuple[Stage, ...],
+    compared: Callable[[Search, Candidate], Candidate],
+) -> Candidate | None:
+    """Run one stage after the other until one of them finds a model; None where the budget ends first.
 
-    Where the budget ends first (time, Ctrl-C, the callback), the best model so far is returned with
-    the reason as its status; Ctrl-C is passed on where no model keeps its bounds yet.
+    `compared` returns the model found or a better one. The budget ends by time, Ctrl-C or the callback.
     """
     budget = search.runner.budget
     try:
@@ -146,13 +166,14 @@ def run_stages(search: Search, stages: tuple[Stage, ...]) -> Candidate:
             budget.enter(stage.name)
             found = stage.run(search)
             if found is not None:
+                found = compared(search, found)
                 return replace(found, problems_solved=max(len(search.tried), found.problems_solved))
             search.check_budget()
     except KeyboardInterrupt:
         budget.stop(Status.INTERRUPTED)
     except BudgetSpentError:
         pass
-    return ended_early(search.tried, budget.wish or Status.STALLED)
+    return None
 
 
 def described(

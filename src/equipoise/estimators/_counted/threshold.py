@@ -12,15 +12,12 @@ from equipoise.estimators._counted.candidate import (
     counted_minus_smooth,
     measure,
 )
+from equipoise.estimators._counted.sweep import swept
 from equipoise.problems import LearningProblem
 from equipoise.run import Verdict
 
-# Up to so many thresholds are all tried. Chosen.
-TRIED_ONE_BY_ONE = 1000
-
-# Where there are more, the distance from the present threshold grows by this factor from one to the next.
-# Chosen.
-GROWTH = 1.1
+# Of the thresholds that keep the bounds, so many with the fewest errors are compared by objective. Chosen.
+MAX_COMPARED = 100
 
 MOVED = (
     "The bounds hold on the counted rates, after the threshold was moved. The certificate says how far "
@@ -45,26 +42,20 @@ def with_threshold(
 ) -> np.ndarray | None:
     """Return the parameters of least objective that meet the bounds by another intercept, if any.
 
-    The threshold is put between the scores of two rows: everywhere if the rows are few, else next to
-    the present one, then farther and farther away, in steps that grow by a tenth. Some rows are left on
-    either side: a classifier that says the same of everyone meets many bounds, and is of no use.
+    Some rows are left on either side of the threshold: a classifier that says the same of everyone meets
+    many bounds, and is of no use.
     """
     rows = problem.rows
     if rows.penalised[-1] != 0:  # no intercept
         return None
-    ordered = rows.sorted_scores(x)
-    edges = (ordered[1:] + ordered[:-1]) / 2
-    if edges.size > TRIED_ONE_BY_ONE:
-        count = 1 + np.log(edges.size) / np.log(GROWTH)
-        steps = np.ceil(GROWTH ** np.arange(count)).astype(int)
-        places = int(np.searchsorted(edges, 0.0)) + np.concatenate((-steps, [0], steps))
-        edges = edges[np.unique(places[(places >= 0) & (places < edges.size)])]
-    counted = [problem.values_of(sums)[1:] for sums in rows.at_thresholds(x, edges, True)]
-    edges = edges[[bool((values <= allowed).all()) for values in counted]]
-    smooth = [problem.values_of(sums)[0] for sums in rows.at_thresholds(x, edges, False)]
-    for edge in edges[np.argsort(smooth, kind="stable")]:
-        moved = x.copy()
-        moved[-1] -= edge
+    sweep = swept(problem, x, allowed, np.ones(2))
+    inside = np.flatnonzero(sweep.keeps[1:-1]) + 1
+    inside = inside[np.argsort(sweep.errors[inside], kind="stable")][:MAX_COMPARED]
+    smooth = [
+        values[0] for values in map(problem.values_of, rows.at_thresholds(x, sweep.edges[inside]))
+    ]
+    for place in inside[np.argsort(smooth, kind="stable")]:
+        moved = sweep.model(int(place))
         if (counted_at(problem, moved) <= allowed).all():  # also with its rounding errors
             return moved
     return None

@@ -1,0 +1,127 @@
+"""Simple models: other thresholds of the scores at hand, and the two constants.
+
+No fit is worse than these. They are looked at where a search found no model that keeps its bounds, or one
+that is less accurate than the model without constraints.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from equipoise._status import Status
+from equipoise.certificate import certify
+from equipoise.estimators._counted.candidate import Candidate, counted_minus_smooth, measure
+from equipoise.estimators._counted.search import BudgetSpentError, Search
+from equipoise.estimators._counted.shifting import (
+    STAY_WITHIN,
+    finished,
+    sharpened,
+    sharpness_for,
+)
+from equipoise.estimators._counted.sweep import swept
+from equipoise.estimators._counted.threshold import MOVED
+from equipoise.run import Verdict
+
+WORSE = 0.01  # of the share of wrong predictions: less is not worth another model
+MOST_MODELS = 8  # whose thresholds are looked at
+INTERCEPTS = (1e-3, 0.01, 0.1, 0.3, 1.0, 2.0, 3.0, 5.0)  # of a constant; the best one is taken
+CONSTANT = (
+    "The bounds hold on the counted rates, by predicting the same of every row. The certificate says how "
+    "far the model is from optimal."
+)
+
+
+@dataclass(frozen=True)
+class Simple:
+    """A simple model that keeps all bounds, and its share of wrong predictions."""
+
+    x: np.ndarray
+    error: float
+    claim: str
+
+    def candidate(self, search: Search) -> Candidate:
+        """Return it as a model of the search, with a certificate."""
+        problem, last = search.problem, search.tried[-1].result
+        shifted = problem.shifted(counted_minus_smooth(problem, self.x))
+        verdict = Verdict(Status.FEASIBLE, claim=self.claim)
+        result = last.judged(
+            verdict, x=self.x, certificate=certify(shifted, self.x, second_order=False), state=None
+        )
+        return measure(problem, result, search.allowed, shifted)
+
+
+def no_worse_than_simple(search: Search, found: Candidate) -> Candidate:
+    """Return the model found, or one that is more accurate and starts from a simple one.
+
+    1. keep the model if it keeps its bounds and is about as accurate as the one without constraints
+    2. of the simple models that keep the bounds take the most accurate
+    3. solve for the model next to it that uses up its bounds; keep that if it is about as accurate
+    """
+    if found.result.status is Status.INFEASIBLE:
+        return found  # it is proved that there is no other
+    own = search.error(found.x) if found.keeps_bounds else np.inf
+    if found.keeps_bounds and not (search.judges_errors and own > search.least_error + WORSE):
+        return found  # 1
+    simple = best_simple(search, found)  # 2
+    if simple is None or simple.error >= own - WORSE:
+        return found
+    near = _next_to(search, simple) if simple.claim == MOVED else None  # 3
+    if near is None or search.error(near.x) > simple.error + 0.5 * WORSE:
+        near = simple.candidate(search)
+    return replace(near, problems_solved=found.problems_solved)
+
+
+def best_simple(search: Search, found: Candidate | None = None) -> Simple | None:
+    """Return the most accurate simple model that keeps all bounds; constants only if much better."""
+    problem, allowed = search.problem, search.allowed
+    if problem.rows.penalised[-1] != 0:  # no intercept: no other threshold
+        return None
+    models = [] if search.unconstrained is None else [search.unconstrained.x]
+    models += [search.start] if found is None else [search.start, found.x]
+    models += [fit.x for fit in sorted(search.tried, key=lambda fit: fit.violation)]
+    if problem.dim == 2:  # one feature: all that is left is to turn it round
+        models.insert(0, np.array([-1.0, 0.0]))
+        models.insert(0, np.array([1.0, 0.0]))
+    best: Simple | None = None
+    for x in _distinct(models)[:MOST_MODELS]:
+        better = swept(problem, x, allowed, search.class_factors).best(problem, allowed)
+        if better is not None and (best is None or better[0] < best.error):
+            best = Simple(better[1], better[0], MOVED)
+    for sign in (-1.0, 1.0):
+        constant = _constant(search, sign)
+        if constant is not None and (best is None or constant.error < best.error - WORSE):
+            best = constant
+    return best
+
+
+def _constant(search: Search, sign: float) -> Simple | None:
+    """Return the best model without weights that predicts one class, if it keeps the bounds."""
+    problem = search.problem
+    units = [sign * size * np.eye(1, problem.dim, problem.dim - 1)[0] for size in INTERCEPTS]
+    if not (problem.thresholded(units[0])[1:] <= search.allowed).all():
+        return None
+    x = min(units, key=lambda unit: problem.at(unit).objective)
+    if not (problem.thresholded(x)[1:] <= search.allowed).all():  # losses follow the scores
+        x = units[0]
+    return Simple(x, search.error(x), CONSTANT)
+
+
+def _next_to(search: Search, simple: Simple) -> Candidate | None:
+    """Return the model that a problem shifted to hold at a simple one leads to, if it is certified."""
+    if search.runner.budget.wish is not None:
+        return None
+    sharp = sharpened(search.problem, sharpness_for(search))
+    counted = search.problem.thresholded(simple.x)[1:]
+    spare = np.clip(-counted, *np.outer(STAY_WITHIN, search.spare))
+    shift = counted_minus_smooth(sharp, simple.x, counted) + spare
+    try:
+        fit = search.solve(sharp.shifted(shift), simple.x, None, search.rough)
+        return finished(search, fit) if fit.keeps_bounds else None
+    except BudgetSpentError:
+        return None
+
+
+def _distinct(models: list[np.ndarray]) -> list[np.ndarray]:
+    return list({x.tobytes(): x for x in models}.values())

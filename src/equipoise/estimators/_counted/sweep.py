@@ -1,0 +1,103 @@
+"""All thresholds of a model's scores at once: which keep the bounds, and how many rows each gets wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from equipoise.estimators._counted.candidate import COUNTED, counted_at
+from equipoise.problems import LearningProblem
+
+MOST_THRESHOLDS = 1 << 14  # that are looked at; where scores are more, every k-th
+APART = 1e-9  # two scores, relative to the largest, between which a threshold is put
+PIECE = 1 << 20  # constraint values that are computed at a time
+MOST_CHECKED = (
+    20  # thresholds that are counted once more, with the rounding errors of the moved intercept
+)
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The thresholds of one model.
+
+    Attributes
+    ----------
+    x : ndarray of shape (dim,)
+        The model.
+    edges : ndarray of shape (E,)
+        Thresholds of its scores, ascending; below all scores first, above all last.
+    keeps : ndarray of shape (E,)
+        Whether all bounds that follow from predictions hold.
+    errors : ndarray of shape (E,)
+        The share of the weight that is predicted wrongly.
+    complete : bool
+        Whether there is no other way to cut these scores.
+    """
+
+    x: np.ndarray
+    edges: np.ndarray
+    keeps: np.ndarray
+    errors: np.ndarray
+    complete: bool
+
+    def model(self, place: int) -> np.ndarray:
+        """Return the model with one of the thresholds."""
+        moved = self.x.copy()
+        moved[-1] -= self.edges[place]
+        return moved
+
+    def best(
+        self, problem: LearningProblem, allowed: np.ndarray
+    ) -> tuple[float, np.ndarray] | None:
+        """Return the least error and the model of a threshold that keeps all bounds, ends left out."""
+        inside = np.flatnonzero(self.keeps[1:-1]) + 1
+        for place in inside[np.argsort(self.errors[inside], kind="stable")][:MOST_CHECKED]:
+            moved = self.model(int(place))
+            if (counted_at(problem, moved) <= allowed).all():
+                return float(self.errors[place]), moved
+        return None
+
+
+def swept(
+    problem: LearningProblem, x: np.ndarray, allowed: np.ndarray, class_factors: np.ndarray
+) -> Sweep:
+    """Count predictions at all thresholds of the scores, in one pass over the sorted scores.
+
+    `class_factors` multiply the weights of the rows of each class in the errors.
+    """
+    rows = problem.rows
+    scores = rows.sorted_scores(x)
+    steps, least = np.diff(scores), APART * max(float(np.abs(scores).max()), 1e-300)
+    places = np.flatnonzero(steps > least)
+    complete = bool(((steps == 0.0) | (steps > least)).all()) and places.size <= MOST_THRESHOLDS
+    every = max(1, -(-places.size // MOST_THRESHOLDS))
+    between = (scores[places[::every]] + scores[places[::every] + 1]) / 2
+    edges = np.concatenate(([scores[0] - 1.0], between, [scores[-1] + 1.0]))
+    sums, classes = rows.above(x, edges)
+    return Sweep(
+        x,
+        edges,
+        _keeps(problem, sums, allowed),
+        _errors(classes, class_factors),
+        complete and bool((allowed <= COUNTED).all()),
+    )
+
+
+def _keeps(problem: LearningProblem, sums: np.ndarray, allowed: np.ndarray) -> np.ndarray:
+    """Return at which thresholds no bound is seen to be broken."""
+    matrix, offsets = problem.combination.coefficients[1:], problem.combination.offsets[1:]
+    unknown = [place - 1 for place, _ in problem.combination.bent if place > 0]
+    kept = np.ones(len(sums), dtype=bool)
+    size = max(1, PIECE // max(1, matrix.shape[0]))
+    for start in range(0, len(sums), size):
+        values = matrix @ sums[start : start + size].T + offsets[:, None]
+        values[unknown] = np.nan
+        kept[start : start + size] = ~(values > allowed[:, None]).any(axis=0)
+    return kept
+
+
+def _errors(above: np.ndarray, class_factors: np.ndarray) -> np.ndarray:
+    """Return the share of the weight that is predicted wrongly; `above` is (E, 2), the first all."""
+    weighted = above * class_factors
+    return (weighted[:, 0] + weighted[0, 1] - weighted[:, 1]) / weighted[0].sum()
