@@ -139,6 +139,11 @@ def examine(
     active_within: float = ACTIVE_WITHIN,
 ) -> Certificate:
     """Certify a point that is already evaluated."""
+    _check.kind("examine", "problem", problem, Problem)
+    _check.kind("examine", "point", point, Point)
+    active_within = _check.non_negative("examine", "active_within", active_within)
+    if multipliers is not None:
+        multipliers = _check.vector("examine", "multipliers", multipliers, problem.n_constraints)
     _finite_values(problem, point)
     x, lam = to_numpy(point.x), multipliers
     if lam is None:
@@ -166,7 +171,8 @@ def _given(problem: Problem, multipliers: Any) -> np.ndarray | None:
     lam = _check.vector("certify", "multipliers", multipliers, problem.n_constraints)
     if (lam < 0).any():
         i = int(np.flatnonzero(lam < 0)[0])
-        raise ValueError(f"certify: `multipliers` must be non-negative, but entry {i} is {lam[i]}.")
+        reason = f"`multipliers` must be non-negative, but entry {i} is {lam[i]}."
+        raise _check.InputError("certify", reason, "multipliers")
     return lam
 
 

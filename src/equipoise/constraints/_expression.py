@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
@@ -13,6 +12,7 @@ from equipoise.rows import ReferencePredictions
 from equipoise.terms import loss_of
 
 
+@_check.owned
 def rate(
     kind: str,
     group: Any = None,
@@ -204,6 +204,10 @@ class Quotient:
 
     __array_ufunc__ = None
 
+    def __post_init__(self) -> None:
+        for parameter in ("numerator", "denominator"):
+            _check.kind("rate", parameter, getattr(self, parameter), Expression)
+
     def __neg__(self) -> Quotient:
         return Quotient(-self.numerator, self.denominator)
 
@@ -258,12 +262,4 @@ def _expression(value: Any) -> Expression | None:
 
 def _number(value: Any) -> float | None:
     """Return a finite float, or None if `value` is not a number."""
-    if isinstance(value, bool | str) or getattr(value, "shape", ()) != ():
-        return None
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        return None
-    if not math.isfinite(number):
-        _check.fail("rate", "number", "must be finite", value)
-    return number
+    return _check.real("rate", "number", value) if _check.is_number(value) else None

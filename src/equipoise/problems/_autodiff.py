@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from equipoise import _check
 from equipoise._array import Array
 from equipoise._problem import Facts, Point, Problem
 from equipoise.problems._describe import describe
@@ -40,7 +41,7 @@ class TorchProblem(Problem):
         names: Sequence[str] | None = None,
         facts: Facts | None = None,
     ) -> None:
-        self._function = function
+        self._function = _check.function("TorchProblem", "function", function)
         describe(self, dim, n_constraints, domain, names, facts)
 
     def at(self, x: Array) -> Point:
@@ -110,6 +111,8 @@ class JaxProblem(Problem):
         facts: Facts | None = None,
     ) -> None:
         import jax
+
+        _check.function("JaxProblem", "function", function)
 
         def curve(x: Any, weights: Any, v: Any) -> Any:
             return jax.jvp(lambda z: jax.vjp(function, z)[1](weights)[0], (x,), (v,))[1]

@@ -69,10 +69,11 @@ def check_problem(
         Names each function whose gradient is wrong, with the measured and the expected slope.
     """
     owner = "check_problem"
+    _check.kind(owner, "problem", problem, Problem)
     x = _check.point(owner, "x", x, problem.dim)
     directions = _check.count(owner, "directions", directions, least=1)
     tol = _check.positive(owner, "tol", tol)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(_check.count(owner, "seed", seed))
     point = problem.at(x)
     faults = _shape_faults(problem, point)
     m = problem.n_constraints

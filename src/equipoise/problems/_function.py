@@ -57,7 +57,9 @@ class FunctionProblem(Problem):
         facts: Facts | None = None,
     ) -> None:
         owner = "FunctionProblem"
-        constraints = (constraints,) if callable(constraints) else tuple(constraints)
+        if callable(constraints):
+            constraints = (constraints,)
+        constraints = _check.sequence(owner, "constraints", constraints)
         for label, function in zip(
             ("objective", *_numbered(constraints)), (objective, *constraints)
         ):

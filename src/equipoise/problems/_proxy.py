@@ -29,8 +29,8 @@ class ProxyProblem(Problem):
     """
 
     def __init__(self, surrogate: Problem, true_constraints: TrueConstraints) -> None:
-        if not callable(true_constraints):
-            _check.fail("ProxyProblem", "true_constraints", "must be callable", true_constraints)
+        _check.kind("ProxyProblem", "surrogate", surrogate, Problem)
+        _check.function("ProxyProblem", "true_constraints", true_constraints)
         self.surrogate, self.true_constraints = surrogate, true_constraints
         self.dim, self.n_constraints = surrogate.dim, surrogate.n_constraints
         self.domain, self.names, self.facts = surrogate.domain, surrogate.names, surrogate.facts

@@ -82,8 +82,7 @@ def solve(
     (True, array([1., 0.]))
     """
     owner = "solve"
-    if not isinstance(problem, Problem):
-        _check.fail(owner, "problem", "must be a Problem", type(problem).__name__)
+    _check.kind(owner, "problem", problem, Problem)
     tol = _check.non_negative(owner, "tol", tol)
     method = _solver(problem, solver, tol)
     start = _start(problem, x0)
@@ -94,13 +93,16 @@ def solve(
     if density is None:
         density = 2 if method.exact else 6
     density = _check.count(owner, "density", density, least=1)
-    if callback is not None and not callable(callback):
-        _check.fail(owner, "callback", "must be callable", callback)
+    if callback is not None:
+        _check.function(owner, "callback", callback)
+    progress = _check.flag(owner, "progress", progress)
     if budget is not None and (callback is not None or progress):
         rule = "must be left out with a `budget`, which has them"
         _check.fail(owner, "callback` and `progress", rule, (callback, progress))
     if checkpoint is not None and not isinstance(checkpoint, Checkpoint):
-        checkpoint = Checkpoint(checkpoint)
+        checkpoint = Checkpoint(Path(_check.path(owner, "checkpoint", checkpoint)))
+    if budget is not None:
+        _check.kind(owner, "budget", budget, Budget)
     check_needs(method, problem, start)
     if budget is not None:
         run = Run(problem, method, start, seed, tol, density, checkpoint, budget)

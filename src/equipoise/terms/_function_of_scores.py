@@ -52,12 +52,17 @@ class FunctionOfScores(ScoreSum):
         name: str | None = None,
         smooth: bool = True,
     ) -> None:
-        if not callable(function):
-            _check.fail("FunctionOfScores", "function", "must be callable", function)
-        self.function, self.y, self.groups = function, np.asarray(y), groups
-        self.smooth, self.n_rows = smooth, len(self.y)
+        owner = "FunctionOfScores"
+        self.function = _check.function(owner, "function", function)
+        self.y, self.groups = _check.labels(owner, "y", y), groups
+        self.smooth, self.n_rows = _check.flag(owner, "smooth", smooth), len(self.y)
+        columns = groups if isinstance(groups, dict) else {"": groups}
+        for column in columns.values():
+            if column is not None and len(_check.labels(owner, "groups", column)) != self.n_rows:
+                _check.fail(owner, "groups", f"must have {self.n_rows} rows", column)
         named = getattr(function, "__name__", "custom")
-        self.name = name or ("custom" if named == "<lambda>" else named)
+        known = "custom" if named == "<lambda>" else named
+        self.name = known if name is None else _check.text(owner, "name", name)
 
     def at(self, scores: Scores) -> ScoreSumPoint:
         """Call the function."""

@@ -24,7 +24,7 @@ from equipoise.solvers._parts.stopping import (
     StoppingRule,
     gap_bound,
 )
-from equipoise.solvers._parts.warm_start import Start, first_multipliers, start_from
+from equipoise.solvers._parts.warm_start import Start, check_start, first_multipliers, start_from
 from equipoise.solvers._solver import SMOOTH, Claim, Finished, Guarantee, Need, Solver
 from equipoise.solvers._staged import Staged, StagedState
 
@@ -120,6 +120,7 @@ class AugmentedLagrangian(Staged[Outer], Oracle[StagedState[Outer]]):
 
     def __post_init__(self) -> None:
         owner = type(self).__name__
+        check_start(owner, self.multipliers)
         for parameter in ("penalty", "accuracy"):
             if getattr(self, parameter) is not None:
                 _check.positive(owner, parameter, getattr(self, parameter))

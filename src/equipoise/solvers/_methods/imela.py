@@ -18,7 +18,7 @@ from equipoise.solvers._parts.backtracking import Backtracking
 from equipoise.solvers._parts.best_pair import BestPair
 from equipoise.solvers._parts.dual_and_centre_steps import CentreStep, DualStep
 from equipoise.solvers._parts.estimates import Constants, constants
-from equipoise.solvers._parts.warm_start import Start, first_multipliers, start_from
+from equipoise.solvers._parts.warm_start import Start, check_start, first_multipliers, start_from
 from equipoise.solvers._solver import (
     CONVEX_CONSTRAINTS,
     SMOOTH,
@@ -118,6 +118,7 @@ class IMELa(Staged[Outer]):
 
     def __post_init__(self) -> None:
         owner = type(self).__name__
+        check_start(owner, self.multipliers)
         for parameter in ("prox", "dual_step", "centre_step", "smoothness"):
             if getattr(self, parameter) is not None:
                 _check.positive(owner, parameter, getattr(self, parameter))

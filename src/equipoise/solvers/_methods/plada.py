@@ -11,7 +11,7 @@ from equipoise import _check
 from equipoise._array import Array, norm
 from equipoise._problem import Point, Problem
 from equipoise._status import Status
-from equipoise.solvers._parts.warm_start import Start, first_multipliers, start_from
+from equipoise.solvers._parts.warm_start import Start, check_start, first_multipliers, start_from
 from equipoise.solvers._plada.reduced import (
     ReducedLagrangian,
     StepSizeWarning,
@@ -127,9 +127,12 @@ class PLADA(Solver[State]):
 
     def __post_init__(self) -> None:
         owner = "PLADA"
-        for parameter in ("eta", "tau", "u_max", "alpha", "beta", "gamma", "kappa"):
+        check_start(owner, self.multipliers)
+        for parameter in ("eta", "tau", "u_max"):
             if getattr(self, parameter) is not None:
                 _check.positive(owner, parameter, getattr(self, parameter))
+        for parameter in ("alpha", "beta", "gamma", "kappa"):
+            _check.positive(owner, parameter, getattr(self, parameter))
         for parameter, holds, rule in (
             ("alpha", self.alpha > 1, "must exceed 1"),
             ("beta", self.beta < 1, "must lie below 1"),

@@ -15,7 +15,7 @@ from equipoise.certificate import Residuals
 from equipoise.solvers._parts.best_pair import BestPair
 from equipoise.solvers._parts.dual_and_centre_steps import CentreStep, DualStep
 from equipoise.solvers._parts.estimates import Constants, constants
-from equipoise.solvers._parts.warm_start import Start, first_multipliers, start_from
+from equipoise.solvers._parts.warm_start import Start, check_start, first_multipliers, start_from
 from equipoise.solvers._solver import (
     CONVEX_CONSTRAINTS,
     SMOOTH,
@@ -112,12 +112,13 @@ class SPLM(Solver[State]):
 
     def __post_init__(self) -> None:
         owner = type(self).__name__
+        check_start(owner, self.multipliers)
         for parameter in ("step_size", "dual_step", "centre_step", "prox", "smoothness"):
             if getattr(self, parameter) is not None:
                 _check.positive(owner, parameter, getattr(self, parameter))
         if self.centre_step is not None:
             _check.between(owner, "centre_step", self.centre_step, 0, 1)
-        if not self.cap > 0:
+        if not _check.number(owner, "cap", self.cap) > 0:
             _check.fail(owner, "cap", "must be positive", self.cap)
 
     def warm_started(self, result: Finished) -> Self:

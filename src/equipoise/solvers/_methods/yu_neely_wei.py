@@ -13,7 +13,7 @@ from equipoise._array import Array, norm, to_numpy
 from equipoise._problem import Point, Problem
 from equipoise._status import Status
 from equipoise.solvers._oracle import Oracle
-from equipoise.solvers._parts.warm_start import Start, first_multipliers, start_from
+from equipoise.solvers._parts.warm_start import Start, check_start, first_multipliers, start_from
 from equipoise.solvers._solver import Claim, Finished, Guarantee
 
 __all__ = ["YuNeelyWei"]
@@ -89,6 +89,7 @@ class YuNeelyWei(Oracle[State]):
 
     def __post_init__(self) -> None:
         owner = "YuNeelyWei"
+        check_start(owner, self.multipliers)
         _check.count(owner, "steps", self.steps, least=1)
         for parameter in ("objective_weight", "damping"):
             if getattr(self, parameter) is not None:
