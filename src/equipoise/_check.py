@@ -32,6 +32,7 @@ LARGEST = 2**63 - 1  # count: the last one that NumPy can index
 
 __all__ = [
     "InputError",
+    "WrongKindError",
     "array",
     "between",
     "choice",

@@ -198,6 +198,15 @@ class Problem(ABC):
         return None
 
     @final
+    def _argument(self, x: Array) -> Array:
+        """Return `x` if it is a floating-point vector of the right length, else what it stands for."""
+        if isinstance(x, np.ndarray) and x.dtype.kind == "f" and x.shape == (self.dim,):
+            return x
+        if hasattr(x, "detach") and tuple(x.shape) == (self.dim,) and x.is_floating_point():
+            return x  # a tensor stays on its device
+        return _check.point(type(self).__name__, "x", x, self.dim)
+
+    @final
     def label(self, i: int) -> str:
         """Return what messages call function `i`: 0 is the objective, 1..m the constraints."""
         return "the objective" if i == 0 else f"constraint {i} ({self.names[i - 1]!r})"

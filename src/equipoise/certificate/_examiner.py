@@ -12,6 +12,7 @@ from equipoise._array import Array, all_finite, norm, to_numpy
 from equipoise._problem import Point, Problem
 from equipoise.certificate._multipliers import fit_multipliers
 from equipoise.certificate._residuals import Residuals
+from equipoise.problems._answers import check_attributes, checked_gradient, checked_point
 
 # Only constraints with ``f_i(x) >= -ACTIVE_WITHIN`` may get a fitted multiplier. Chosen, and
 # generous: complementarity makes the multiplier of a constraint that is not active costly anyway.
@@ -126,9 +127,9 @@ def certify(
     (array([1.]), True)
     """
     owner = "certify"
-    _check.kind(owner, "problem", problem, Problem)
+    check_attributes(owner, problem)
     active_within = _check.non_negative(owner, "active_within", active_within)
-    point = problem.at(_check.point(owner, "x", x, problem.dim))
+    point = checked_point(problem, problem.at(_check.point(owner, "x", x, problem.dim)))
     return examine(problem, point, _given(problem, multipliers), active_within)
 
 
@@ -149,7 +150,8 @@ def examine(
     if lam is None:
         lam, downhill = fit_multipliers(problem, point, active_within)
     else:
-        downhill = -to_numpy(point.lagrangian_gradient(lam))
+        slope = point.lagrangian_gradient(lam)
+        downhill = -to_numpy(checked_gradient(problem, slope, np.concatenate(([1.0], lam))))
     if not all_finite(downhill):
         raise ValueError("certify: the gradient of the Lagrangian is not finite at this point.")
     residuals = Residuals.at(problem, replace(point, x=x), lam, -downhill)

@@ -46,6 +46,7 @@ class TorchProblem(Problem):
 
     def at(self, x: Array) -> Point:
         """Evaluate every function at `x`."""
+        x = self._argument(x)
         import torch
 
         host = isinstance(x, np.ndarray)
@@ -54,7 +55,8 @@ class TorchProblem(Problem):
             outputs = self._function(theta)
         if not isinstance(outputs, torch.Tensor):
             kind = type(outputs).__name__
-            raise TypeError(f"TorchProblem: the function must return one tensor, got a {kind}.")
+            reason = f"the `function` must return one tensor, got a {kind}."
+            raise _check.WrongKindError("TorchProblem", reason, "function")
         _check_outputs(self, outputs)
         values = outputs.detach().cpu().numpy().astype(np.float64)
 
@@ -126,6 +128,7 @@ class JaxProblem(Problem):
 
     def at(self, x: Array) -> Point:
         """Evaluate every function at `x`."""
+        x = self._argument(x)
         import jax.numpy as jnp
 
         z = jnp.asarray(x)
@@ -144,10 +147,15 @@ class JaxProblem(Problem):
 
 
 def _check_outputs(problem: Problem, outputs: Any) -> None:
+    owner = type(problem).__name__
     shape, expected = getattr(outputs, "shape", None), (problem.n_constraints + 1,)
+    if "complex" in str(getattr(outputs, "dtype", "")):
+        rule = "must return real numbers"
+        _check.fail(owner, "function", rule, str(outputs.dtype))
     if shape is None or tuple(shape) != expected:
         got = type(outputs).__name__ if shape is None else f"shape {tuple(shape)}"
-        raise ValueError(
-            f"{type(problem).__name__}: the function must return {expected[0]} values (the "
-            f"objective, then {problem.n_constraints} constraints) as one array, got {got}."
+        reason = (
+            f"the `function` must return {expected[0]} values (the objective, then "
+            f"{problem.n_constraints} constraints) as one array, got {got}."
         )
+        raise _check.InputError(owner, reason, "function")

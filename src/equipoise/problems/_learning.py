@@ -101,6 +101,7 @@ class LearningProblem(Problem):
 
     def at(self, x: Array) -> Point:
         """Evaluate every function at `x`."""
+        x = self._argument(x)
         sums = self.rows.at(x)
         point = self.combination.at(sums.values)
         values, pull, bend = point.values, point.pull, point.bend

@@ -60,7 +60,7 @@ class ProximalProblem(Problem):
     def at(self, x: Array) -> Point:
         """Evaluate every regularised function at `x`."""
         point = self.base.at(x)
-        shift = x - self.center
+        shift = point.x - self.center
         values = point.values + self._regularised * (0.5 * self.rho_hat * dot(shift, shift))
         base_vjp, base_hvp, base_jacobian = point.vjp, point.hvp, point.jacobian
 

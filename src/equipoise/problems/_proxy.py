@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import Array, to_numpy
+from equipoise._array import Array
 from equipoise._problem import Point, Problem
 
 TrueConstraints = Callable[[Problem, Array], Any]
@@ -41,7 +41,7 @@ class ProxyProblem(Problem):
 
     def true_values(self, point: Point) -> np.ndarray:
         """Evaluate the true constraints, shape (m,)."""
-        values = to_numpy(self.true_constraints(self.surrogate, point.x))
+        values = self.true_constraints(self.surrogate, point.x)
         return _check.vector("ProxyProblem", "true_constraints", values, self.n_constraints)
 
     def sample(self, rng: np.random.Generator) -> Problem:

@@ -51,6 +51,7 @@ class QuadraticProblem(Problem):
 
     def at(self, x: Array) -> Point:
         """Evaluate every function at `x`."""
+        x = self._argument(x)
         z = to_numpy(x)
         Pz = self.P @ z
         gradients = Pz + self.q

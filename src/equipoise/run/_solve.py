@@ -11,6 +11,7 @@ import numpy as np
 from equipoise import _check
 from equipoise._array import Array
 from equipoise._problem import Problem
+from equipoise.problems._answers import check_attributes
 from equipoise.run._budget import Budget
 from equipoise.run._checkpoint import Checkpoint
 from equipoise.run._iteration import Iteration
@@ -82,7 +83,7 @@ def solve(
     (True, array([1., 0.]))
     """
     owner = "solve"
-    _check.kind(owner, "problem", problem, Problem)
+    check_attributes(owner, problem)
     tol = _check.non_negative(owner, "tol", tol)
     method = _solver(problem, solver, tol)
     start = _start(problem, x0)
@@ -127,8 +128,6 @@ def _start(problem: Problem, x0: Any) -> Array:
     """Return a checked copy of the starting point."""
     owner = "solve"
     domain = problem.domain
-    if domain.dim is not None and domain.dim != problem.dim:
-        _check.fail(owner, "problem", f"has dimension {problem.dim}, its domain", domain.dim)
     if x0 is None:
         return domain.project(np.zeros(problem.dim))
     x0 = _check.point(owner, "x0", x0, problem.dim)

@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import Array, like, namespace, to_numpy
+from equipoise._array import Array, like, namespace
 from equipoise.terms._score_sum import ScoreSum, ScoreSumPoint, SumBounds
 from equipoise.terms._scores import Scores
 
@@ -111,16 +111,16 @@ class FunctionOfScores(ScoreSum):
                 f"got {type(answer).__name__}."
             )
         value, gradient = answer[:2]
-        gradient = like(gradient, s) if isinstance(s, np.ndarray) else gradient
+        if isinstance(s, np.ndarray) or not hasattr(gradient, "detach"):
+            gradient = like(_check.numbers("custom", f"slope of {self.name!r}", gradient), s)
         if tuple(gradient.shape) != tuple(s.shape):
             raise ValueError(
                 f"custom: {self.name!r} returned a slope of shape {tuple(gradient.shape)}, "
                 f"expected {tuple(s.shape)}."
             )
-        number = to_numpy(namespace(value).asarray(value)) if hasattr(value, "shape") else value
-        if np.ndim(number) != 0:
-            raise ValueError(
-                f"custom: {self.name!r} must return a number as its value, got an array of shape "
-                f"{np.shape(number)}."
-            )
-        return float(number), gradient, answer[2] if len(answer) == 3 else None
+        if not _check.is_number(value):
+            shape = tuple(getattr(value, "shape", ()))
+            got = f"an array of shape {shape}" if shape else _check.shown(value)
+            reason = f"{self.name!r} must return a number as its value, got {got}."
+            raise _check.WrongKindError("custom", reason)
+        return float(value), gradient, answer[2] if len(answer) == 3 else None
