@@ -1,132 +1,211 @@
 """The only place where input is validated, and where the messages are written.
 
 Every message names the class or function, the parameter, the rule and the value:
-``L1Ball: `radius` must be positive, got -1.``
+``L1Ball: `radius` must be positive and finite, got -1.`` There is one function for each kind of value,
+those for arrays in `_check_arrays`. Text is never read as a number, a truth value is never one, and NaN
+is no value at all.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, NoReturn
+import os
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
-from equipoise._array import Array, all_finite, to_numpy
+from equipoise._check_arrays import (
+    array,
+    finite,
+    integers,
+    is_number,
+    labels,
+    matrix,
+    numbers,
+    point,
+    vector,
+)
+from equipoise._errors import InputError, WrongKindError, fail, owned, shown
+
+LARGEST = 2**63 - 1  # count: the last one that NumPy can index
+
+__all__ = [
+    "InputError",
+    "WrongKindError",
+    "array",
+    "between",
+    "choice",
+    "count",
+    "fail",
+    "finite",
+    "flag",
+    "function",
+    "inside",
+    "integers",
+    "is_number",
+    "kind",
+    "label",
+    "labels",
+    "matrix",
+    "names",
+    "non_negative",
+    "number",
+    "numbers",
+    "owned",
+    "path",
+    "point",
+    "positive",
+    "real",
+    "sequence",
+    "shown",
+    "text",
+    "vector",
+]
 
 
-class InputError(ValueError):
-    """Input that cannot be used.
-
-    Attributes
-    ----------
-    owner : str
-        The class or function it was given to.
-    reason : str
-        What is wrong with it, as a sentence without the owner.
-    parameter : str or None
-        The parameter, where it is one.
-    """
-
-    def __init__(self, owner: str, reason: str, parameter: str | None = None) -> None:
-        super().__init__(owner, reason, parameter)
-        self.owner, self.reason, self.parameter = owner, reason, parameter
-
-    def __str__(self) -> str:
-        return f"{self.owner}: {self.reason}"
-
-
-def fail(owner: str, parameter: str, rule: str, value: Any) -> NoReturn:
-    """Raise the library's one form of error for a parameter's value."""
-    raise InputError(owner, f"`{parameter}` {rule}, got {value!r}.", parameter)
-
-
-def kind(owner: str, parameter: str, value: Any, expected: type) -> None:
-    """Raise a `TypeError` unless `value` is an `expected`."""
+def kind(owner: str, parameter: str, value: Any, expected: type) -> Any:
+    """Return `value` if it is an `expected`."""
     if not isinstance(value, expected):
-        raise TypeError(f"{owner}: `{parameter}` must be a {expected.__name__}, got {value!r}.")
+        article = "an" if expected.__name__[0] in "AEIOU" else "a"
+        rule = f"must be {article} {expected.__name__}"
+        raise WrongKindError(owner, f"`{parameter}` {rule}, got {shown(value)}.", parameter)
+    return value
+
+
+def number(owner: str, parameter: str, value: Any) -> float:
+    """Return `value` as a float; it may be infinite, but not NaN."""
+    found = _float(owner, parameter, value)
+    if math.isnan(found):
+        fail(owner, parameter, "must be a number", value)
+    return found
+
+
+def real(owner: str, parameter: str, value: Any) -> float:
+    """Return `value` as a finite float."""
+    found = _float(owner, parameter, value)
+    if not math.isfinite(found):
+        fail(owner, parameter, "must be finite", value)
+    return found
 
 
 def positive(owner: str, parameter: str, value: Any) -> float:
     """Return `value` as a finite float > 0."""
-    number = _number(owner, parameter, value)
-    if not (math.isfinite(number) and number > 0):
+    found = _float(owner, parameter, value)
+    if not (math.isfinite(found) and found > 0):
         fail(owner, parameter, "must be positive and finite", value)
-    return number
+    return found
 
 
 def non_negative(owner: str, parameter: str, value: Any) -> float:
     """Return `value` as a finite float >= 0."""
-    number = _number(owner, parameter, value)
-    if not (math.isfinite(number) and number >= 0):
+    found = _float(owner, parameter, value)
+    if not (math.isfinite(found) and found >= 0):
         fail(owner, parameter, "must be non-negative and finite", value)
-    return number
+    return found
 
 
 def between(owner: str, parameter: str, value: Any, low: float, high: float) -> float:
     """Return `value` as a float with ``low <= value <= high``."""
-    number = _number(owner, parameter, value)
-    if not low <= number <= high:
+    found = _float(owner, parameter, value)
+    if not low <= found <= high:
         fail(owner, parameter, f"must lie between {low:g} and {high:g}", value)
-    return number
+    return found
+
+
+def inside(owner: str, parameter: str, value: Any, low: float, high: float) -> float:
+    """Return `value` as a float with ``low < value < high``."""
+    found = _float(owner, parameter, value)
+    if not low < found < high:
+        fail(owner, parameter, f"must lie strictly between {low:g} and {high:g}", value)
+    return found
 
 
 def count(owner: str, parameter: str, value: Any, least: int = 0) -> int:
-    """Return `value` as an int >= `least`."""
+    """Return `value` as an int >= `least`; a seed is one of at least 0."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         fail(owner, parameter, f"must be an integer of at least {least}", value)
+    if value > LARGEST:
+        fail(owner, parameter, f"must be an integer of at most {LARGEST}", value)
     return int(value)
 
 
-def vector(owner: str, parameter: str, value: Any, dim: int | None = None) -> np.ndarray:
-    """Return `value` as a finite float64 vector of length `dim`."""
+def flag(owner: str, parameter: str, value: Any) -> bool:
+    """Return `value` as a bool."""
+    if not isinstance(value, bool | np.bool_):
+        fail(owner, parameter, "must be True or False", value)
+    return bool(value)
+
+
+def text(owner: str, parameter: str, value: Any) -> str:
+    """Return `value` if it is a string."""
+    if not isinstance(value, str):
+        fail(owner, parameter, "must be a string", value)
+    return value
+
+
+def label(owner: str, parameter: str, value: Any) -> Any:
+    """Return `value` if it can be a class or a group: one plain value, which is not missing."""
     try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        reason = f"`{parameter}` must be an array of numbers."
-        raise InputError(owner, reason, parameter) from None
-    if array.ndim != 1 or (dim is not None and array.shape != (dim,)):
-        size = "(d,)" if dim is None else f"({dim},)"
-        fail(owner, parameter, f"must have shape {size}", array.shape)
-    finite(owner, parameter, array)
-    return array
-
-
-def point(owner: str, parameter: str, value: Any, dim: int) -> Array:
-    """Return a finite floating-point vector (dim,): a tensor as it is, all else as a NumPy copy."""
-    if not hasattr(value, "detach"):
-        single = isinstance(value, np.ndarray) and value.dtype == np.float32
-        array = np.array(vector(owner, parameter, value, dim))
-        return array.astype(np.float32) if single else array
-    if tuple(value.shape) != (dim,):
-        fail(owner, parameter, f"must have shape ({dim},)", tuple(value.shape))
-    if not value.is_floating_point():
-        fail(owner, parameter, "must be a tensor of floating-point numbers", str(value.dtype))
-    finite(owner, parameter, to_numpy(value))
+        hash(value)
+        missing = value is None or bool(value != value)  # NaN and NaT differ from themselves
+    except (TypeError, ValueError):  # lists and arrays; pandas.NA
+        missing = True
+    if missing:
+        fail(
+            owner, parameter, "must be one value that can be compared, and not a missing one", value
+        )
     return value
 
 
-def finite(owner: str, parameter: str, value: Array) -> None:
-    """Raise unless every entry of `value` is finite; say where the first bad entry is."""
-    if all_finite(value):
-        return
-    flat = np.ravel(np.asarray(value))
-    where = int(np.flatnonzero(~np.isfinite(flat))[0])
-    reason = f"`{parameter}` must be finite, but entry {where} is {flat[where]}."
-    raise InputError(owner, reason, parameter)
+def names(owner: str, parameter: str, value: Any, size: int) -> tuple[str, ...]:
+    """Return `value` as a tuple of `size` strings."""
+    listed = sequence(owner, parameter, value)
+    if len(listed) != size:
+        fail(owner, parameter, f"must have {size} entries", value)
+    if not all(isinstance(name, str) for name in listed):
+        fail(owner, parameter, "must hold strings", value)
+    return listed
 
 
-def choice(owner: str, parameter: str, value: Any, options: Any) -> Any:
+def sequence(owner: str, parameter: str, value: Any, expected: type | None = None) -> tuple:
+    """Return `value` as a tuple, of which every entry is an `expected`."""
+    if isinstance(value, str | bytes | dict) or not isinstance(value, Iterable):
+        fail(owner, parameter, "must be a sequence", value)
+    listed = tuple(value)
+    for i, entry in enumerate(listed):
+        if expected is not None:
+            kind(owner, f"{parameter}[{i}]", entry, expected)
+    return listed
+
+
+def function(owner: str, parameter: str, value: Any) -> Any:
+    """Return `value` if it can be called."""
+    if not callable(value):
+        fail(owner, parameter, "must be callable", value)
+    return value
+
+
+def path(owner: str, parameter: str, value: Any) -> str | os.PathLike[str]:
+    """Return `value` if it is a path that a file can have."""
+    if not isinstance(value, str | os.PathLike) or not str(value) or "\0" in str(value):
+        fail(owner, parameter, "must be a path", value)
+    return value
+
+
+def choice(owner: str, parameter: str, value: Any, options: Iterable[Any]) -> Any:
     """Return `value` if it is one of `options`."""
-    if value not in tuple(options):
-        listed = ", ".join(repr(option) for option in options)
-        fail(owner, parameter, f"must be one of {listed}", value)
+    known = tuple(options)
+    if not any(type(value) is type(option) and value == option for option in known):
+        fail(owner, parameter, f"must be one of {', '.join(map(repr, known))}", value)
     return value
 
 
-def _number(owner: str, parameter: str, value: Any) -> float:
-    if isinstance(value, bool):
+def _float(owner: str, parameter: str, value: Any) -> float:
+    """Return a number as a float, NaN too: the rules that are asked next refuse it."""
+    if not is_number(value):
         fail(owner, parameter, "must be a number", value)
     try:
         return float(value)
-    except (TypeError, ValueError):
-        fail(owner, parameter, "must be a number", value)
+    except OverflowError:
+        fail(owner, parameter, "must be a number in the range of floating point", value)

@@ -180,7 +180,8 @@ def _known(option: str, given: list[str] | None, known: Iterable[str]) -> list[s
     known = list(known)
     for name in given or []:
         if name not in known:
-            raise typer.BadParameter(f"{name!r} is not a {option}; there are {', '.join(known)}.")
+            listed = f"{name!r} is not a {option}; there are {', '.join(known)}."
+            raise typer.BadParameter(listed, param_hint=f"'--{option}'")
     return given or known
 
 

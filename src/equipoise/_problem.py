@@ -7,6 +7,7 @@ a penalty or a single switched constraint all cost one backward pass.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,22 +15,12 @@ from typing import final
 
 import numpy as np
 
+from equipoise import _check
 from equipoise._array import Array, like, namespace
+from equipoise._errors import NonFiniteError
 from equipoise.sets._set import Set
 
-
-class NonFiniteError(ArithmeticError):
-    """A function returned NaN or infinity; the message names it.
-
-    Attributes
-    ----------
-    unbounded : bool
-        Whether the objective is minus infinity.
-    """
-
-    def __init__(self, message: str, unbounded: bool = False) -> None:
-        super().__init__(message)
-        self.unbounded = unbounded
+__all__ = ["Facts", "Kinks", "NonFiniteError", "Point", "Problem"]
 
 
 @dataclass(frozen=True)
@@ -153,6 +144,18 @@ class Facts:
     stochastic: bool = False
     rounding: float = 1e-16
 
+    def __post_init__(self) -> None:
+        for parameter in ("smooth", "convex_constraints", "convex"):
+            if getattr(self, parameter) is not None:
+                _check.flag("Facts", parameter, getattr(self, parameter))
+        for parameter in ("weak_convexity", "smoothness", "lipschitz"):
+            if getattr(self, parameter) is not None:
+                _check.between("Facts", parameter, getattr(self, parameter), 0.0, math.inf)
+        if self.lower_bound is not None:
+            _check.real("Facts", "lower_bound", self.lower_bound)
+        _check.flag("Facts", "stochastic", self.stochastic)
+        _check.non_negative("Facts", "rounding", self.rounding)
+
 
 class Problem(ABC):
     """``min f_0(x)  s.t.  f_i(x) <= 0, x in domain``.
@@ -194,6 +197,15 @@ class Problem(ABC):
     def kinks(self, x: np.ndarray, width: float) -> Kinks | None:
         """Return the nearest point on all kinks that are about `width` from `x`; None if unknown."""
         return None
+
+    @final
+    def _argument(self, x: Array) -> Array:
+        """Return `x` if it is a floating-point vector of the right length, else what it stands for."""
+        if isinstance(x, np.ndarray) and x.dtype.kind == "f" and x.shape == (self.dim,):
+            return x
+        if hasattr(x, "detach") and tuple(x.shape) == (self.dim,) and x.is_floating_point():
+            return x  # a tensor stays on its device
+        return _check.point(type(self).__name__, "x", x, self.dim)
 
     @final
     def label(self, i: int) -> str:

@@ -177,7 +177,7 @@ def test_wrong_input(options, message):
         (lambda: group_loss(-1), "`excess` must be non-negative"),
         (lambda: group_loss(0.1, mode="max"), "`mode` must be one of 'all', 'mean'"),
         (lambda: minority_coverage(0, "F"), "`c` must lie strictly between 0 and 1"),
-        (lambda: minority_coverage(1.2, "F"), "`c` must lie between 0 and 1"),
+        (lambda: minority_coverage(1.2, "F"), "`c` must lie strictly between 0 and 1"),
         (lambda: minority_coverage(0.1, None), "`group` must be one group"),
         (lambda: parity_pair(0), "parity_pair: `r` must be positive"),
         (lambda: parity_pair(1, -1), "`beta` must be non-negative"),

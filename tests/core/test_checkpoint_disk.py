@@ -20,7 +20,12 @@ REFERENCE = REFERENCES["convex"]()
 def go(path, steps=30, **options):
     place = Checkpoint(path, every=0.0)
     return solve(
-        REFERENCE.problem, "switching", REFERENCE.start, max_steps=steps, checkpoint=place, **options
+        REFERENCE.problem,
+        "switching",
+        REFERENCE.start,
+        max_steps=steps,
+        checkpoint=place,
+        **options,
     )
 
 
@@ -59,8 +64,9 @@ CALLS = {
 @pytest.mark.parametrize("unlink", [True, False], ids=["unlink works", "unlink refuses too"])
 @pytest.mark.parametrize("call", CALLS)
 def test_a_call_that_refuses_is_a_warning(call, unlink, tmp_path, monkeypatch):
-    path, expected = tmp_path / "run", solve(
-        REFERENCE.problem, "switching", REFERENCE.start, max_steps=30
+    path, expected = (
+        tmp_path / "run",
+        solve(REFERENCE.problem, "switching", REFERENCE.start, max_steps=30),
     )
     go(path, 10)
     kept = path.read_bytes()

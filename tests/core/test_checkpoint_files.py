@@ -110,7 +110,13 @@ def test_random_changes_under_a_right_seal(whole):
 def leaves(tree, path=()):
     """Every place in a tree."""
     yield path
-    items = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
+    items = (
+        tree.items()
+        if isinstance(tree, dict)
+        else enumerate(tree)
+        if isinstance(tree, list)
+        else ()
+    )
     for key, value in items:
         yield from leaves(value, (*path, key))
 

@@ -43,8 +43,8 @@ def small(n=12, **changes):
     [
         ({"y": np.zeros(3)}, r"Dataset: `y` must have shape \(12,\), got \(3,\)"),
         ({"groups": np.zeros((12, 1))}, "Dataset: `groups`"),
-        ({"attributes": {"w": np.zeros(1)}}, "Dataset: `w`"),
-        ({"feature_names": ("u",)}, "`feature_names` must hold 2 names, got 1"),
+        ({"attributes": {"w": np.zeros(1)}}, r"Dataset: `attributes\['w'\]`"),
+        ({"feature_names": ("u",)}, "`feature_names` must have 2 entries, got"),
     ],
 )
 def test_columns_must_fit(changes, match):

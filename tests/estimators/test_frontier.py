@@ -172,7 +172,7 @@ def test_other_rules_and_wrong_input(data, capsys):
     both = [coverage(at_most=0.3), recall(at_least=0.6)]
     with pytest.raises(ValueError, match="`rule` must say how the bound enters"):
         frontier(ConstrainedClassifier(both), data.X, data.y, [0.3])
-    with pytest.raises(ValueError, match="`bounds` must hold numbers, at least one"):
+    with pytest.raises(ValueError, match="`bounds` must hold at least one number"):
         frontier(ConstrainedClassifier(demographic_parity(0.1)), data.X, data.y, [])
     with pytest.raises(ValueError, match="`estimator` must be a ConstrainedClassifier"):
         frontier(NeymanPearsonClassifier(), data.X, data.y, [0.1])

@@ -148,7 +148,7 @@ def test_wrong_input(census):
         ConstrainedClassifier().partial_fit(X, y)
     with pytest.raises(ValueError, match=r"`classes` must be two, got \[0, 1, 2\]"):
         ConstrainedClassifier().partial_fit(X, y, classes=[0, 1, 2])
-    with pytest.raises(ValueError, match=r"`y` must hold \[0, 1\], got 2"):
+    with pytest.raises(ValueError, match=r"`y` must hold the `classes` \[0, 1\], got 2"):
         ConstrainedClassifier().partial_fit(X, y + 1, classes=[0, 1])
     model = ConstrainedClassifier().partial_fit(X, y, classes=[0, 1])
     with pytest.raises(ValueError, match=r"those of the first call, \[0, 1\], got \[1, 2\]"):

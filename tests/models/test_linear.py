@@ -141,7 +141,7 @@ def test_pickle(rng):
     [
         (lambda: LinearModel(np.zeros(3)), r"`A` must have shape \(n, d\)"),
         (lambda: LinearModel(np.zeros((0, 3))), r"`A` must have shape \(n, d\)"),
-        (lambda: LinearModel([["a", "b"]]), "`A` must be a matrix of numbers"),
+        (lambda: LinearModel([["a", "b"]]), "`A` must be an array of numbers"),
         (lambda: LinearModel([[1.0, np.nan]]), "`A` must be finite, but entry 1 is nan"),
         (lambda: LinearModel(sparse.csr_array([[np.inf]])), "`A` must be finite"),
         (lambda: LinearModel(np.ones((2, 2)), scale=[1, 0]), "column 1 has 0.0. Give constant"),

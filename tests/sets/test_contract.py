@@ -131,8 +131,13 @@ def test_single_precision_stays_single(X, d, rng):
 
 
 @every_set
-def test_not_a_number_stays_so(X, d):
-    assert np.any(np.isnan(X.project(np.full(d, math.nan))))
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_points_that_are_not_finite_are_refused(X, d, value):
+    rule = rf"{type(X).__name__}: `x` must be finite, but entry 0 is {value}\."
+    with pytest.raises(ValueError, match=rule):
+        X.project(np.full(d, value))
+    with pytest.raises(ValueError, match="`v` must be finite"):
+        X.tangent(X.project(np.zeros(d)), np.full(d, value))
 
 
 @every_set

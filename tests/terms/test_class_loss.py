@@ -64,7 +64,10 @@ def test_names_and_order():
     ("make", "message"),
     [
         (lambda: class_loss_terms([0, 1], [1]), "`bounds` must hold one number for each class"),
-        (lambda: class_loss_terms([0, 2], [1, 1]), r"`labels` must lie in 0..1"),
+        (
+            lambda: class_loss_terms([0, 2], [1, 1]),
+            r"`labels` must be a vector of integers from 0 to 1",
+        ),
         (lambda: class_loss_terms([0.0, 1.0], [1, 1]), "`labels` must be a vector of integers"),
         (lambda: class_loss_terms([0, 0], [1, 1]), r"classes \[1\] have none"),
         (lambda: class_loss_terms([0, 1], [1, 1], objective=2), "`objective` must be a class"),

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from equipoise._array import norm, to_numpy
+from equipoise._errors import NonFiniteError
 from equipoise.problems._proximal import ProximalProblem
 
 # Rounds at the most; chosen so that an examination ends within seconds on small problems.
@@ -52,9 +53,12 @@ def minimise_with_kinks(
     best = (y, np.zeros(problem.n_constraints), math.inf)
     stalled = 0
     for _ in range(rounds):
-        model.cut(y)
-        y, multipliers, lower = model.solve()
-        error = model.error(y, multipliers, lower)
+        try:
+            model.cut(y)
+            y, multipliers, lower = model.solve()
+            error = model.error(y, multipliers, lower)
+        except NonFiniteError:
+            break  # the best so far is what is known
         stalled = 0 if error < 0.999 * best[2] else stalled + 1
         if error < best[2]:
             best = (y, multipliers, error)

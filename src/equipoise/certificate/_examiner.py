@@ -15,6 +15,7 @@ from equipoise.certificate._curvature_bounds import Curvature
 from equipoise.certificate._multipliers import finite_rows, fit_multipliers
 from equipoise.certificate._residuals import Residuals
 from equipoise.certificate._rounding import with_rounding
+from equipoise.problems._answers import check_attributes, checked_point
 
 # Only constraints with ``f_i(x) >= -ACTIVE_WITHIN`` may get a fitted multiplier. Chosen, and
 # generous: complementarity makes the multiplier of a constraint that is not active costly anyway.
@@ -148,11 +149,11 @@ def certify(
     (array([1.]), True)
     """
     owner = "certify"
-    _check.kind(owner, "problem", problem, Problem)
+    check_attributes(owner, problem)
     active_within = _check.non_negative(owner, "active_within", active_within)
     x = _check.point(owner, "x", x, problem.dim)
     with np.errstate(over="ignore", invalid="ignore"):
-        point = problem.at(x)
+        point = checked_point(problem, problem.at(x))
         certificate = examine(problem, point, _given(problem, multipliers), active_within)
         near = second_order and certificate.residual <= KKT_WITHIN * max(
             1.0, norm(point.gradient(0))
@@ -176,6 +177,11 @@ def examine(
     active_within: float = ACTIVE_WITHIN,
 ) -> Certificate:
     """Certify a point that is already evaluated."""
+    _check.kind("examine", "problem", problem, Problem)
+    _check.kind("examine", "point", point, Point)
+    active_within = _check.non_negative("examine", "active_within", active_within)
+    if multipliers is not None:
+        multipliers = _check.vector("examine", "multipliers", multipliers, problem.n_constraints)
     _finite_values(problem, point)
     x, lam, terms = to_numpy(point.x), multipliers, None
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is an infinite residual
@@ -214,7 +220,8 @@ def _given(problem: Problem, multipliers: Any) -> np.ndarray | None:
     lam = _check.vector("certify", "multipliers", multipliers, problem.n_constraints)
     if (lam < 0).any():
         i = int(np.flatnonzero(lam < 0)[0])
-        raise ValueError(f"certify: `multipliers` must be non-negative, but entry {i} is {lam[i]}.")
+        reason = f"`multipliers` must be non-negative, but entry {i} is {lam[i]}."
+        raise _check.InputError("certify", reason, "multipliers")
     return lam
 
 

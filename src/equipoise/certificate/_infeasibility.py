@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import nnls
 
+from equipoise import _check
 from equipoise._array import norm, to_numpy
 from equipoise._problem import Point, Problem
 from equipoise.certificate._cutting_planes import minimise_with_kinks
@@ -58,6 +59,8 @@ class Infeasibility:
 
 def diagnose(problem: Problem, point: Point) -> Infeasibility:
     """Look for a combination of constraints that no direction lowers, at an evaluated point."""
+    _check.kind("diagnose", "problem", problem, Problem)
+    _check.kind("diagnose", "point", point, Point)
     x, values = to_numpy(point.x), point.constraints
     diameter = problem.domain.diameter
     reach = diameter if math.isfinite(diameter) else REACH_OF_UNBOUNDED * max(1.0, norm(x))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import lstsq
 
+from equipoise import _check
 from equipoise._array import norm, to_numpy
 from equipoise._problem import Kinks, Point, Problem
 from equipoise.certificate._examiner import ACTIVE_WITHIN, Certificate, examine
@@ -66,6 +67,9 @@ class NearKKT:
 
 def near_kinks(problem: Problem, x: np.ndarray, tol: float) -> NearKKT | None:
     """Return a point within `tol` of `x` with a KKT residual of at most `tol`, if one is found."""
+    _check.kind("near_kinks", "problem", problem, Problem)
+    x = _check.vector("near_kinks", "x", x, problem.dim)
+    tol = _check.positive("near_kinks", "tol", tol)
     for width in WIDTHS:
         kinks = problem.kinks(x, width * tol)
         if kinks is None or norm(kinks.x - x) > tol:

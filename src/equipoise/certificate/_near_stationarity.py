@@ -114,7 +114,7 @@ def near_stationarity(
     if not rho_hat > rho:
         _check.fail(owner, "rho_hat", f"must exceed the weak-convexity constant {rho:g}", rho_hat)
     tol = _check.positive(owner, "tol", tol)
-    center = _check.vector(owner, "x", to_numpy(x), problem.dim)
+    center = _check.vector(owner, "x", x, problem.dim)
     point = problem.at(center)
     slopes = to_numpy(point.vjp(np.ones(point.values.size)))
     if not (all_finite(point.values) and all_finite(slopes)):
@@ -139,6 +139,10 @@ def near_within(
     where `x` has more than `MAX_DIM` coordinates, or where `rounds` rounds of cutting planes prove
     nothing.
     """
+    _check.kind("near_within", "problem", problem, Problem)
+    x = _check.vector("near_within", "x", x, problem.dim)
+    tol = _check.positive("near_within", "tol", tol)
+    rounds = _check.count("near_within", "rounds", rounds)
     rho = 0.0 if problem.facts.convex else problem.facts.weak_convexity
     if rho is None or problem.dim > MAX_DIM:
         return None
@@ -177,5 +181,8 @@ def _is_solvable(subproblem: ProximalProblem, witness: np.ndarray) -> bool:
         square = dot(g, g)
         if not 0.0 < square < math.inf:
             return False
-        y = subproblem.domain.project(y - 2 * (point.excess / square) * g)
+        y = y - 2 * (point.excess / square) * g
+        if not all_finite(y):
+            return False
+        y = subproblem.domain.project(y)
     return False

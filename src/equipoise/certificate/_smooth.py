@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from equipoise._array import norm
+from equipoise._errors import NonFiniteError
 from equipoise._problem import Problem
 from equipoise.certificate._residuals import Residuals
 from equipoise.problems._proximal import ProximalProblem
@@ -63,7 +64,10 @@ def minimise_smooth(
             value = point.objective + (pushed @ pushed - lam @ lam) / (2 * penalty)  # noqa: B023
             return float(value), point.lagrangian_gradient(pushed)
 
-        y = accelerated(lagrangian, problem.domain, y, accuracy)
+        try:
+            y = accelerated(lagrangian, problem.domain, y, accuracy)
+        except NonFiniteError:
+            break  # the best so far is what is known
         point = problem.at(y)
         lam = np.maximum(lam + penalty * point.constraints, 0.0)
         error = _error(problem, y, lam, mu)

@@ -63,9 +63,8 @@ def bind(
     -------
     Binding
     """
-    if classes is not None and len(classes) != 2:
-        found = tuple(np.unique(np.asarray(y)).tolist())
-        _check.fail("bind", "classes", f"must be the two classes of `y`, {found}", classes)
+    if classes is not None and len(_check.sequence("bind", "classes", classes)) != 2:
+        _check.fail("bind", "classes", "must be the two classes of `y`", classes)
     table = MemoryTable(
         y,
         None,
@@ -112,6 +111,9 @@ def bind_table(
     owner : str
         Whom messages about these arguments name.
     """
+    owner = _check.text("bind_table", "owner", owner)
+    _check.kind(owner, "table", table, Table)
+    sharpness = _check.positive(owner, "sharpness", sharpness)
     listed = _listed(owner, constraints)
     limits = {"best_loss": best_loss, "min_cell": min_cell, "small_cells": small_cells}
     sample = Sample(table, owner=owner, **limits)  # type: ignore[arg-type]

@@ -12,6 +12,7 @@ from equipoise.constraints._mean import MeanOverGroups
 from equipoise.constraints._rate import Each
 
 
+@_check.owned
 def coverage(
     at_least: float | None = None, at_most: float | None = None, *, group: Any = None
 ) -> Comparison:
@@ -34,12 +35,14 @@ def coverage(
     return (positive <= _share("coverage", "at_most", at_most)).named("coverage")
 
 
+@_check.owned
 def recall(at_least: float, *, group: Any = None) -> Comparison:
     """Return: at least this share of the positive class is predicted positive."""
     least = _share("recall", "at_least", at_least)
     return (rate("true_positive", group) >= least).named("recall")
 
 
+@_check.owned
 def precision(at_least: float, *, group: Any = None) -> Comparison:
     """Return: at least this share of the rows predicted positive is of the positive class.
 
@@ -50,6 +53,7 @@ def precision(at_least: float, *, group: Any = None) -> Comparison:
     return (hits / rate("positive", group) >= least).named("precision")
 
 
+@_check.owned
 def f_score(at_least: float, *, group: Any = None) -> Comparison:
     """Return: the F-score, ``2 P(hit) / (P(predicted positive) + P(positive))``, is at least this.
 
@@ -61,23 +65,27 @@ def f_score(at_least: float, *, group: Any = None) -> Comparison:
     return (2.0 * hits / (rate("positive", group) + positives) >= least).named("F-score")
 
 
+@_check.owned
 def false_positive_rate(at_most: float, *, group: Any = None) -> Comparison:
     """Return: at most this share of the negative class is predicted positive."""
     most = _share("false_positive_rate", "at_most", at_most)
     return (rate("false_positive", group) <= most).named("false positive rate")
 
 
+@_check.owned
 def false_negative_rate(at_most: float, *, group: Any = None) -> Comparison:
     """Return: at most this share of the positive class is predicted negative."""
     most = _share("false_negative_rate", "at_most", at_most)
     return (rate("false_negative", group) <= most).named("false negative rate")
 
 
+@_check.owned
 def error_rate(at_most: float, *, group: Any = None) -> Comparison:
     """Return: at most this share of the rows is predicted wrongly."""
     return (rate("error", group) <= _share("error_rate", "at_most", at_most)).named("error rate")
 
 
+@_check.owned
 def churn(at_most: float, reference: Any, *, group: Any = None) -> Comparison:
     """Return: at most this share of predictions differs from `reference`.
 
@@ -93,6 +101,7 @@ def churn(at_most: float, reference: Any, *, group: Any = None) -> Comparison:
     return (rate("churn", group, reference=reference) <= most).named("churn")
 
 
+@_check.owned
 def bounded_group_loss(
     at_most: float,
     *,
@@ -117,6 +126,7 @@ def bounded_group_loss(
     return (rate("loss", each, loss=loss) <= most).named("bounded group loss")
 
 
+@_check.owned
 def group_loss(
     excess: float,
     *,

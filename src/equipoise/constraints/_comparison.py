@@ -45,6 +45,15 @@ class Comparison(Constraint):
     factor: float = 1.0
     denominator: Expression | None = None
 
+    def __post_init__(self) -> None:
+        owner = "Comparison"
+        _check.choice(owner, "sense", self.sense, ("<=", ">="))
+        _check.real(owner, "bound", self.bound)
+        _check.flag(owner, "absolute", self.absolute)
+        if self.name is not None:
+            _check.text(owner, "name", self.name)
+        _check.positive(owner, "factor", self.factor)
+
     def named(self, name: str) -> Comparison:
         """Return the same rule with a name for reports."""
         return replace(self, name=name)

@@ -22,6 +22,11 @@ class Custom(Constraint):
     name: str
     smooth: bool = True
 
+    def __post_init__(self) -> None:
+        _check.function("custom", "function", self.function)
+        _check.text("custom", "name", self.name)
+        _check.flag("custom", "smooth", self.smooth)
+
     @property
     def needs(self) -> frozenset[str]:
         """Nothing: the function is passed what there is."""
@@ -58,7 +63,6 @@ def custom(function: Callable[..., Any], name: str | None = None, *, smooth: boo
     smooth : bool, default True
         Whether its gradient is Lipschitz.
     """
-    if not callable(function):
-        _check.fail("custom", "function", "must be callable", function)
     found = getattr(function, "__name__", "custom")
-    return Custom(function, name or ("custom" if found == "<lambda>" else found), bool(smooth))
+    known = "custom" if found == "<lambda>" else found
+    return Custom(function, known if name is None else name, smooth)

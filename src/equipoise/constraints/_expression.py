@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from equipoise import _check
 from equipoise.constraints._comparison import Comparison, number_of
 from equipoise.constraints._pair_rate import PairRate
 from equipoise.constraints._quotient import Absolute, Quotient
@@ -13,6 +14,7 @@ from equipoise.rows import ReferencePredictions
 from equipoise.terms import loss_of
 
 
+@_check.owned
 def rate(
     kind: str,
     group: Any = None,

@@ -100,6 +100,7 @@ class LossBudget(Constraint):
         return [Inequality(name, name, (), expression, "<=", bound, self)]
 
 
+@_check.owned
 def minority_coverage(c: float, group: Any, normalise: bool = True) -> MinorityCoverage:
     """Return: at least the share `c` of all positive predictions goes to `group` (Ma, Lin & Yang 2019).
 
@@ -115,14 +116,14 @@ def minority_coverage(c: float, group: Any, normalise: bool = True) -> MinorityC
         Divide by ``|S|``. The paper does not, and its constants then grow with the data.
     """
     owner = "minority_coverage"
-    c = _check.between(owner, "c", c, 0.0, 1.0)
-    if c in (0.0, 1.0):
-        _check.fail(owner, "c", "must lie strictly between 0 and 1", c)
+    c = _check.inside(owner, "c", c, 0.0, 1.0)
     if group is None or isinstance(group, Each):
         _check.fail(owner, "group", "must be one group", group)
-    return MinorityCoverage(c, cell_of(group), bool(normalise))
+    cell = _check.label(owner, "group", cell_of(group))
+    return MinorityCoverage(c, cell, _check.flag(owner, "normalise", normalise))
 
 
+@_check.owned
 def parity_pair(
     r: float, beta: float = 1.0, groups: Any = None, *, column: Any = None
 ) -> ParityPair:
@@ -143,13 +144,12 @@ def parity_pair(
         The sensitive column; by default every one.
     """
     owner = "parity_pair"
-    if groups is not None:
-        groups = Each(groups=groups).groups
-    return ParityPair(
-        _check.positive(owner, "r", r), _check.non_negative(owner, "beta", beta), groups, column
-    )
+    each = Each(column, groups)
+    r, beta = _check.positive(owner, "r", r), _check.non_negative(owner, "beta", beta)
+    return ParityPair(r, beta, each.groups, each.column)
 
 
+@_check.owned
 def loss_budget(kappa: float, *, loss: Any = None) -> LossBudget:
     """Return: the loss is at most ``(1 + kappa)`` times the best loss (Huang, Lin & Xu 2025).
 

@@ -27,11 +27,15 @@ class Unfairness:
 
     parity: Parity
 
+    def __post_init__(self) -> None:
+        _check.kind("unfairness", "parity", self.parity, Parity)
+
     def gaps(self, sample: Sample) -> list[Expression]:
         """Return each gap once."""
         return [gap.expression for gap in self.parity.gaps(sample)][::2]
 
 
+@_check.owned
 def unfairness(
     notion: str = "demographic_parity",
     reference: str = "pairs",

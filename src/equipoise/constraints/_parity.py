@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 from equipoise import _check
 from equipoise.constraints._constraint import Constraint, Inequality
 from equipoise.constraints._expression import Expression
-from equipoise.constraints._rate import Each, Rate
+from equipoise.constraints._rate import KINDS, Each, Rate
 
 if TYPE_CHECKING:
     from equipoise.constraints._sample import Sample
@@ -56,7 +56,12 @@ class Parity(Constraint):
     each: Each = Each()
 
     def __post_init__(self) -> None:
-        owner = self.name.replace(" ", "_")
+        owner = _check.text("Parity", "name", self.name).replace(" ", "_")
+        if not _check.sequence(owner, "kinds", self.kinds, str):
+            _check.fail(owner, "kinds", "must name at least one rate", self.kinds)
+        for kind in self.kinds:
+            _check.choice(owner, "kinds", kind, KINDS)
+        _check.kind(owner, "each", self.each, Each)
         bound = _check.between(owner, "bound", self.bound, 0.0, 1.0)
         object.__setattr__(self, "bound", bound)
         _check.choice(owner, "reference", self.reference, REFERENCES)
@@ -114,6 +119,7 @@ class Parity(Constraint):
         return Gap(f"{title}: {a} - {b}", groups, left - right)
 
 
+@_check.owned
 def demographic_parity(
     bound: float,
     reference: str = "pairs",
@@ -145,6 +151,7 @@ def demographic_parity(
     return Parity("demographic parity", ("positive",), bound, reference, each)
 
 
+@_check.owned
 def equal_opportunity(
     bound: float,
     reference: str = "pairs",
@@ -158,6 +165,7 @@ def equal_opportunity(
     return Parity("equal opportunity", ("true_positive",), bound, reference, each)
 
 
+@_check.owned
 def equalized_odds(
     bound: float,
     reference: str = "pairs",
@@ -171,6 +179,7 @@ def equalized_odds(
     return Parity("equalized odds", ("true_positive", "false_positive"), bound, reference, each)
 
 
+@_check.owned
 def false_positive_parity(
     bound: float,
     reference: str = "pairs",
@@ -184,6 +193,7 @@ def false_positive_parity(
     return Parity("false positive parity", ("false_positive",), bound, reference, each)
 
 
+@_check.owned
 def false_negative_parity(
     bound: float,
     reference: str = "pairs",

@@ -58,15 +58,22 @@ class Each:
 
     def __post_init__(self) -> None:
         column = self.column
-        if column is not None and not isinstance(column, str | int):
-            object.__setattr__(self, "column", tuple(column))
-        if self.intersections and column is not None:
+        if column is not None and not _is_column(column):
+            names = (
+                () if isinstance(column, str | bytes) else _check.sequence("Each", "column", column)
+            )
+            if not names or not all(map(_is_column, names)):
+                _check.fail("Each", "column", "must be the name of a column, or several", column)
+            object.__setattr__(self, "column", names)
+        if _check.flag("Each", "intersections", self.intersections) and column is not None:
             _check.fail("Each", "column", "must be left out with `intersections`", column)
-        groups = self.groups
-        if groups is not None:
-            if isinstance(groups, str) or not hasattr(groups, "__iter__"):
-                _check.fail("Each", "groups", "must be a sequence of groups", groups)
-            object.__setattr__(self, "groups", tuple(groups))
+        if self.groups is not None:
+            groups = _check.sequence("Each", "groups", self.groups)
+            if not groups:
+                _check.fail("Each", "groups", "must be a sequence of groups", self.groups)
+            for group in groups:
+                _check.label("Each", "groups", group)
+            object.__setattr__(self, "groups", groups)
 
 
 @dataclass(frozen=True)
@@ -96,10 +103,10 @@ class Rate:
             _check.fail(owner, "reference", "is only for 'churn'", self.kind)
         if kind.base != "loss" and self.loss is not None:
             _check.fail(owner, "loss", "is only for 'loss'", self.kind)
-        try:
-            hash((self.group, self.label))
-        except TypeError:
-            _check.fail(owner, "group", "must be one value, a dict or Each()", self.group)
+        if self.group is not None:
+            _check.label(owner, "group", self.group)
+        if self.label is not None:
+            _check.label(owner, "label", self.label)
 
     def place(self, table: RateTable, owner: str) -> tuple[int, float, float]:
         """Return its place among the sums of a table, and what it is multiplied by and added to."""
@@ -117,6 +124,11 @@ class Rate:
         inside = f"[{', '.join(conditions)}]" if conditions else ""
         per = f" per {self.per}" if self.per else ""
         return f"{self.kind.replace('_', ' ')}{inside}{per}"
+
+
+def _is_column(value: Any) -> bool:
+    """Whether `value` is the name of a column, or its number."""
+    return isinstance(value, str | int) and not isinstance(value, bool)
 
 
 def cell_of(group: Any) -> Any:

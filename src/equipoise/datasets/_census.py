@@ -69,7 +69,8 @@ def make_census(n: int = 10_000, seed: int = 0, *, include_sensitive: bool = Fal
     between the sexes of about 0.20, or 0.25 with `include_sensitive`.
     """
     n = _check.count("make_census", "n", n, least=1)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(_check.count("make_census", "seed", seed))
+    _check.flag("make_census", "include_sensitive", include_sensitive)
     female = rng.random(n) < 0.45
     race = rng.choice(len(RACES), size=n, p=SHARE)
 

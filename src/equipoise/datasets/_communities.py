@@ -105,12 +105,19 @@ def intersectional_groups(
     Lagrange multiplier models.
     """
     owner = "intersectional_groups"
-    _check.between(owner, "least_share", least_share, 0.0, 1.0)
+    least_share = _check.between(owner, "least_share", least_share, 0.0, 1.0)
+    _check.kind(owner, "dataset", dataset, Dataset)
     _check.choice(owner, "dataset.split", "train", dataset.split)
+    attributes = _check.sequence(owner, "attributes", attributes, str)
     for name in attributes:
         _check.choice(owner, "attributes", name, dataset.attributes)
+    shares = _check.vector(owner, "quantiles", quantiles)
+    if not attributes:
+        _check.fail(owner, "attributes", "must name at least one", attributes)
+    if shares.size == 0 or shares.min() < 0 or shares.max() > 1:
+        _check.fail(owner, "quantiles", "must lie between 0 and 1, at least one", quantiles)
     values = np.column_stack([dataset.attributes[name] for name in attributes])  # (n, k)
-    levels = np.quantile(values[dataset.split["train"]], quantiles, axis=0)  # (q, k)
+    levels = np.quantile(values[dataset.split["train"]], shares, axis=0)  # (q, k)
     above = values[:, None, :] > levels  # (n, q, k)
     members = reduce(_cross, (above[:, :, j] for j in range(len(attributes))))
     grid = np.meshgrid(*levels.T, indexing="ij")

@@ -45,6 +45,7 @@ def load_compas(variant: str = "two-years", *, drop_unknown: bool = False) -> Da
         first in ``"all"``. No split: the papers draw one, see `Dataset.divide`.
     """
     _check.choice("load_compas", "variant", variant, NOTES)
+    _check.flag("load_compas", "drop_unknown", drop_unknown)
     if variant == "two-years":
         label, filename = "two_year_recid", "compas-scores-two-years.csv"
     else:

@@ -49,13 +49,27 @@ class Dataset:
     note: str = ""
 
     def __post_init__(self) -> None:
+        owner = "Dataset"
+        if len(getattr(self.X, "shape", ())) != 2:
+            _check.fail(owner, "X", "must be a matrix (n, d)", self.X)
         n, d = self.X.shape
-        columns = {"y": self.y, "groups": self.groups, "query": self.query, **self.attributes}
+        _check.text(owner, "name", self.name)
+        _check.text(owner, "note", self.note)
+        _check.names(owner, "feature_names", self.feature_names, d)
+        classes = len(_check.sequence(owner, "target_names", self.target_names, str))
+        if classes == 0:
+            _check.fail(owner, "target_names", "must name the classes", self.target_names)
+        _check.integers(owner, "y", self.y, classes)
+        for parameter in ("attributes", "split"):
+            _check.kind(owner, parameter, getattr(self, parameter), Mapping)
+        columns = {"y": self.y, "groups": self.groups, "query": self.query}
+        columns |= {f"attributes[{name!r}]": column for name, column in self.attributes.items()}
         for name, column in columns.items():
-            if column is not None and column.shape != (n,):
-                _check.fail("Dataset", name, f"must have shape ({n},)", column.shape)
-        if len(self.feature_names) != d:
-            _check.fail("Dataset", "feature_names", f"must hold {d} names", len(self.feature_names))
+            shape = getattr(column, "shape", column)
+            if column is not None and shape != (n,):
+                _check.fail(owner, name, f"must have shape ({n},)", shape)
+        for name, rows in self.split.items():
+            _check.integers(owner, f"split[{name!r}]", rows, n)
 
     @property
     def n(self) -> int:
@@ -78,6 +92,7 @@ class Dataset:
 
     def rows(self, index: np.ndarray) -> Dataset:
         """Return the rows that `index` (row numbers or a mask) selects; the split is dropped."""
+        index = _selected("Dataset.rows", index, self.n)
         return replace(
             self,
             X=self.X[index],
@@ -103,8 +118,10 @@ class Dataset:
         Dataset
         """
         if not shares:
-            raise ValueError("Dataset.divide: `shares` must name at least one part, got none.")
+            reason = "`shares` must name at least one part, got none."
+            raise _check.InputError("Dataset.divide", reason, "shares")
         sizes = [_check.positive("Dataset.divide", name, share) for name, share in shares.items()]
+        seed = _check.count("Dataset.divide", "seed", seed)
         bounds = np.rint(np.cumsum(sizes) / np.sum(sizes) * self.n).astype(int)
         order = np.random.default_rng(seed).permutation(self.n)
         parts = np.split(order, bounds[:-1])
@@ -129,6 +146,15 @@ class Dataset:
         lines += [f"  split: {parts}"] if parts else []
         lines += [f"  note: {self.note}"] if self.note else []
         return "\n".join(lines)
+
+
+def _selected(owner: str, index: Any, n: int) -> np.ndarray:
+    """Return a mask of `n` rows as it is, row numbers as integers."""
+    if isinstance(index, np.ndarray) and index.dtype.kind == "b":
+        if index.shape != (n,):
+            _check.fail(owner, "index", f"must have shape ({n},)", index.shape)
+        return index
+    return _check.integers(owner, "index", index, n)
 
 
 def _counts(labels: np.ndarray) -> str:

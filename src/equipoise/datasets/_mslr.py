@@ -54,7 +54,9 @@ def load_mslr(quality: str = "QualityScore2", *, folder: str | Path | None = Non
         ``"train"`` 5,000 and ``"test"`` 5,000 rows of 43 queries each.
     """
     _check.choice("load_mslr", "quality", quality, ("QualityScore2", "QualityScore"))
-    parts = _sample() if folder is None else _full(Path(folder).expanduser())
+    if folder is not None:
+        folder = Path(_check.path("load_mslr", "folder", folder)).expanduser()
+    parts = _sample() if folder is None else _full(folder)
     X = np.concatenate([X for X, _, _ in parts.values()])
     relevance = np.concatenate([relevance for _, relevance, _ in parts.values()]).astype(np.int64)
     rows = dict(zip(parts, indices(*(X.shape[0] for X, _, _ in parts.values()))))
@@ -81,6 +83,9 @@ def _sample() -> dict[str, Any]:
 
 def _full(folder: Path) -> dict[str, Any]:
     names = {"train": "train.txt", "validation": "vali.txt", "test": "test.txt"}
+    if not all((folder / name).is_file() for name in names.values()):
+        rule = f"must be a folder with the files {', '.join(names.values())}"
+        _check.fail("load_mslr", "folder", rule, str(folder))
     return {part: _parse(str(folder / name)) for part, name in names.items()}
 
 

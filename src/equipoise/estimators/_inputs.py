@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from equipoise import _check
-from equipoise.estimators._sklearn import check_sample_weight
+from equipoise.estimators._sklearn import check_sample_weight, naming
 from equipoise.models import canonical
 from equipoise.rows import MemoryTable
 
@@ -37,26 +37,36 @@ def read_table(
     """
     owner = type(estimator).__name__
     X, columns, names = split_sensitive(owner, X, sensitive_features)
-    X, y = validate_data(
-        estimator, X, y, accept_sparse="csr", dtype=FLOATS, accept_large_sparse=True
-    )
+    with naming(owner, "X", "y"):
+        X, y = validate_data(
+            estimator, X, y, accept_sparse="csr", dtype=FLOATS, accept_large_sparse=True
+        )
+        check_classification_targets(y)
     X = canonical(X) if sparse.issparse(X) else X
     X = X.astype(np.float64) if X.dtype == np.float32 and _is_far(X) else X
-    check_classification_targets(y)
     classes = np.unique(y)
     _check_two(owner, classes)
     weight = None
     if sample_weight is not None:
-        weight = check_sample_weight(sample_weight, X)
+        weight = read_weight(owner, sample_weight, X)
         _check_two(owner, np.unique(y[weight > 0]))
-        if not 1 / MAX_WEIGHT_SUM <= weight.sum() <= MAX_WEIGHT_SUM:
-            reason = (
-                f"`sample_weight` has the sum {weight.sum():.3g}, which leaves the range of floating "
-                "point; weights count like copies of rows, so scale them to a mean near 1."
-            )
-            raise _check.InputError(owner, reason, "sample_weight")
     table = MemoryTable(y, X, columns, weight=weight, classes=classes, owner=owner)
     return table, names
+
+
+def read_weight(owner: str, sample_weight: Any, X: Any) -> np.ndarray:
+    """Check the weights of the rows of `X`."""
+    with naming(owner, "sample_weight"):
+        weight = check_sample_weight(sample_weight, X)
+    with np.errstate(over="ignore"):
+        total = weight.sum()
+    if not 1 / MAX_WEIGHT_SUM <= total <= MAX_WEIGHT_SUM:
+        reason = (
+            f"`sample_weight` has the sum {total:.3g}, which leaves the range of floating point; "
+            "weights count like copies of rows, so scale them to a mean near 1."
+        )
+        raise _check.InputError(owner, reason, "sample_weight")
+    return weight
 
 
 def _is_far(X: Any) -> bool:
@@ -76,6 +86,8 @@ def split_sensitive(owner: str, X: Any, sensitive_features: Any) -> tuple[Any, A
     X, columns, names
         The features, the sensitive columns, and the names that were taken out of X.
     """
+    if X is None:
+        _check.fail(owner, "X", "must be a matrix (n, d)", X)
     if isinstance(sensitive_features, str):
         names = [sensitive_features]
     elif _are_names(X, sensitive_features):
@@ -96,7 +108,11 @@ def split_sensitive(owner: str, X: Any, sensitive_features: Any) -> tuple[Any, A
             f"Its columns are {', '.join(map(repr, list(known)[:10]))}."
         )
         raise _check.InputError(owner, reason, "sensitive_features")
-    return without(X, names), {name: X[name] for name in names}, tuple(names)
+    rest = without(X, names)
+    if rest.shape[1] == 0:
+        reason = "`sensitive_features` names all columns of X; none is left to learn from."
+        raise _check.InputError(owner, reason, "sensitive_features")
+    return rest, {name: X[name] for name in names}, tuple(names)
 
 
 def without(X: Any, names: Any) -> Any:
@@ -112,8 +128,8 @@ def _are_names(X: Any, values: Any) -> bool:
     if not isinstance(values, list) or not values or not all(isinstance(v, str) for v in values):
         return False
     known = getattr(X, "columns", ())
-    rows = X.shape[0] if hasattr(X, "shape") else len(X)
-    return all(value in known for value in values) or len(values) != rows
+    shape = np.shape(X) if isinstance(X, list | tuple) else getattr(X, "shape", ())
+    return all(value in known for value in values) or len(values) != next(iter(shape), None)
 
 
 def _check_two(owner: str, classes: np.ndarray) -> None:

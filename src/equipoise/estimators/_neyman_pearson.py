@@ -155,7 +155,7 @@ class NeymanPearsonClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         K = len(known)
         if self.minimise is None:
             target = 1 if K == 2 else 0
-        elif self.minimise in known:
+        elif _is_among(known, _check.label(owner, "minimise", self.minimise)):
             target = known.index(self.minimise)
         else:
             _check.fail(owner, "minimise", f"must be one of {known}", self.minimise)
@@ -189,3 +189,9 @@ class NeymanPearsonClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _is_among(known: list[Any], label: Any) -> bool:
+    """Whether a label is one of the classes; True is not the class 1."""
+    truth = [value for value in known if isinstance(value, bool | np.bool_)]
+    return label in (truth if isinstance(label, bool | np.bool_) else known)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, softmax
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from equipoise import _check
@@ -17,6 +18,7 @@ from equipoise.certificate import Certificate
 from equipoise.estimators._counted import Candidate
 from equipoise.estimators._inputs import FLOATS, without
 from equipoise.estimators._runner import Runner, seed_of
+from equipoise.estimators._sklearn import naming
 from equipoise.models import LinearUnits, linear_scores
 from equipoise.run import Budget, Result, Trace
 from equipoise.solvers import SOLVERS, Solver
@@ -100,7 +102,8 @@ class LinearPredictor:
         X = without(X, getattr(self, "sensitive_names_", ()))
         single = getattr(self, "dtype_", np.float32) == np.float32
         dtype = FLOATS if single else np.float64  # no less precise than the fit
-        X = validate_data(self, X, accept_sparse="csr", dtype=dtype, reset=False)
+        with naming(type(self).__name__, "X"):
+            X = validate_data(self, X, accept_sparse="csr", dtype=dtype, reset=False)
         return linear_scores(X, self.coef_, self.intercept_)
 
     def predict(self, X: Any) -> np.ndarray:
@@ -108,6 +111,12 @@ class LinearPredictor:
         scores = self.decision_function(X)
         codes = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[codes]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy of the predictions."""
+        predicted = self.predict(X)
+        with naming(type(self).__name__, "y", "sample_weight"):
+            return float(accuracy_score(y, predicted, sample_weight=sample_weight))
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return class probabilities: the logistic function of the score, or its softmax."""

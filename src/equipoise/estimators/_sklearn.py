@@ -8,7 +8,8 @@ replacement below takes its place, with the same rules and messages.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Number
 from typing import Any
@@ -16,6 +17,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_non_negative
+
+from equipoise import _check
 
 
 @dataclass(frozen=True)
@@ -120,12 +123,40 @@ def _either(words: list[str]) -> str:
     return f"{', '.join(words[:-1])} or {words[-1]}" if len(words) > 1 else words[0]
 
 
+@contextmanager
+def naming(owner: str, *parameters: str) -> Iterator[None]:
+    """Let scikit-learn's messages say whose they are, and of which parameter; its own words follow."""
+    try:
+        yield
+    except _check.InputError:
+        raise
+    except (ValueError, TypeError, OverflowError) as error:
+        listed = " or ".join(f"`{name}`" for name in parameters)
+        reason = f"{listed} cannot be used: {error}"
+        if isinstance(error, TypeError):
+            raise TypeError(f"{owner}: {reason}") from None
+        raise _check.InputError(owner, reason, parameters[0]) from None
+
+
+def _refuse_odd_numbers(estimator: BaseEstimator) -> None:
+    """Raise where a number is True or False, as in Python they are numbers too, or beyond all floats."""
+    owner = type(estimator).__name__
+    for name, value in estimator.get_params(deep=False).items():
+        rules = estimator._parameter_constraints.get(name, ["boolean"])
+        if isinstance(value, bool | np.bool_) and "boolean" not in rules:
+            _check.fail(owner, name, "must not be a truth value", value)
+        if isinstance(value, int) and abs(value) > _check.LARGEST:
+            _check.fail(owner, name, f"must be at most {_check.LARGEST}", value)
+
+
 def check_sample_weight(sample_weight: Any, X: Any) -> np.ndarray:
     """Return weights of the rows of `X` as (n,) float64: at least 0, and not all 0.
 
     The rules and messages are those of scikit-learn 1.9 for every version, from public parts alone.
     """
     n = X.shape[0]
+    if isinstance(sample_weight, bool):
+        raise ValueError(f"Sample weights must be numbers, got {sample_weight}.")
     if isinstance(sample_weight, Number):
         sample_weight = np.full(n, sample_weight)
     weight = check_array(
@@ -154,11 +185,17 @@ def _take_rows(values: Any, index: np.ndarray) -> Any:
 try:
     from sklearn.utils._param_validation import Interval, StrOptions
 
-    check_parameters: Callable[[Any], None] = BaseEstimator._validate_params
+    _validate: Callable[[Any], None] = BaseEstimator._validate_params
 except (ImportError, AttributeError):
-    Interval, StrOptions, check_parameters = _Interval, _StrOptions, _check_parameters
+    Interval, StrOptions, _validate = _Interval, _StrOptions, _check_parameters
 
 try:
     from sklearn.utils import _safe_indexing as take_rows
 except ImportError:
     take_rows = _take_rows
+
+
+def check_parameters(estimator: Any) -> None:
+    """Raise unless every parameter is what `_parameter_constraints` says of it."""
+    _refuse_odd_numbers(estimator)
+    _validate(estimator)

@@ -233,6 +233,10 @@ def _class_weights(task: Task, table: Table) -> Mapping[Any, float]:
     counts, given = table.class_counts(), task.class_weight
     if given == "balanced":
         return dict(zip(table.classes, (table.n_rows / (len(counts) * counts)).tolist()))
+    unknown = [label for label in given if label not in table.classes]
+    if unknown:
+        reason = f"`class_weight` names {unknown[0]!r}; the classes are {list(table.classes)}."
+        raise _check.InputError(task.owner, reason, "class_weight")
     weights = {label: given.get(label, 1.0) for label in table.classes}
     values = np.array(list(weights.values()), dtype=object)
     numbers = all(isinstance(value, int | float | np.number) for value in values)

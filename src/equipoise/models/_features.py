@@ -225,6 +225,8 @@ class Features:
 
 def canonical(A: Any) -> Any:
     """Return a CSR matrix without entries that have to be added up; itself if it has none."""
+    if not sparse.issparse(A):
+        _check.fail("canonical", "A", "must be a sparse matrix", A)
     if not A.has_canonical_format:
         A = A.copy()
         A.sum_duplicates()
@@ -244,11 +246,8 @@ def _matrix(A: Any) -> Any:
     elif hasattr(A, "detach"):
         A = A.detach()
     else:
-        A = np.asarray(A)
-        try:
-            A = A if A.dtype.kind == "f" else A.astype(np.float64)
-        except (TypeError, ValueError):
-            _check.fail(owner, "A", "must be a matrix of numbers", A.dtype)
+        if not (isinstance(A, np.ndarray) and A.dtype.kind == "f"):
+            A = _check.matrix(owner, "A", A)
         _check.finite(owner, "A", A)
     if A.ndim != 2 or A.shape[0] == 0 or A.shape[1] == 0:
         _check.fail(owner, "A", "must have shape (n, d) with n, d >= 1", tuple(A.shape))

@@ -49,7 +49,7 @@ class LinearModel(Model):
         self, A: Any, intercept: bool = True, scale: Any = None, center: Any = None
     ) -> None:
         self.features = Features(A, scale, center)
-        self.intercept = bool(intercept)
+        self.intercept = _check.flag("LinearModel", "intercept", intercept)
         self.n_rows, d = self.features.shape
         self.dim = d + self.intercept
         self.penalised = np.r_[np.ones(d), np.zeros(int(self.intercept))]
@@ -181,6 +181,14 @@ def linear_scores(X: Any, coef: np.ndarray, intercept: Any) -> np.ndarray:
 
     Shape (n,) for `coef` of shape (1, d), (n, K) for (K, d).
     """
+    owner = "linear_scores"
+    coef = _check.matrix(owner, "coef", coef, "K", "d")
+    shape = tuple(getattr(X, "shape", ()))
+    if len(shape) != 2 or shape[1] != coef.shape[1] or X.dtype.kind not in "iuf":
+        _check.fail(owner, "X", f"must be a matrix of {coef.shape[1]} columns of numbers", X)
+    if _check.is_number(intercept):
+        intercept = [intercept] * len(coef)
+    intercept = _check.vector(owner, "intercept", intercept, len(coef))
     weights = coef.astype(X.dtype, copy=False)
     return np.asarray(X @ (weights[0] if len(coef) == 1 else weights.T)) + intercept
 

@@ -39,7 +39,7 @@ class MultiClassLinearModel(Model):
     ) -> None:
         self.features = Features(A, scale, center)
         self.n_classes = _check.count("MultiClassLinearModel", "n_classes", n_classes, least=2)
-        self.intercept = bool(intercept)
+        self.intercept = _check.flag("MultiClassLinearModel", "intercept", intercept)
         self.n_rows, d = self.features.shape
         self.dim = self.n_classes * (d + self.intercept)
         block = np.r_[np.ones(d), np.zeros(int(self.intercept))]
@@ -103,6 +103,7 @@ class MultiClassLinearModel(Model):
 
 def linear_model(X: Any, units: LinearUnits) -> LinearModel | MultiClassLinearModel:
     """Return the linear model of the rows of `X` in these units."""
+    _check.kind("linear_model", "units", units, LinearUnits)
     if units.n_classes is None:
         return LinearModel(X, units.intercept, units.scale, units.center)
     return MultiClassLinearModel(X, units.n_classes, units.intercept, units.scale, units.center)

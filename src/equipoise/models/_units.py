@@ -31,6 +31,17 @@ class LinearUnits:
     center: np.ndarray | None = None
     n_classes: int | None = None
 
+    def __post_init__(self) -> None:
+        owner = "LinearUnits"
+        _check.count(owner, "n_columns", self.n_columns, least=1)
+        _check.flag(owner, "intercept", self.intercept)
+        for parameter in ("scale", "center"):
+            if getattr(self, parameter) is not None:
+                array = _check.vector(owner, parameter, getattr(self, parameter), self.n_columns)
+                object.__setattr__(self, parameter, array)
+        if self.n_classes is not None:
+            _check.count(owner, "n_classes", self.n_classes, least=2)
+
     @property
     def dim(self) -> int:
         """The number of parameters."""
@@ -47,12 +58,13 @@ class LinearUnits:
     def parameters(self, coef: Any, intercept: Any = 0.0) -> np.ndarray:
         """Return the `x` of weights and intercepts in the units of the columns; undoes `coefficients`."""
         shape = (self.n_classes or 1, self.n_columns)
-        coef = np.atleast_2d(np.asarray(coef, dtype=np.float64))
-        if coef.shape != shape:
-            _check.fail("LinearUnits", "coef", f"must have shape {shape}", coef.shape)
+        coef = np.atleast_2d(_check.numbers("LinearUnits", "coef", coef))
+        coef = _check.matrix("LinearUnits", "coef", coef, *shape)
+        if _check.is_number(intercept):
+            intercept = [intercept] * shape[0]
         W = coef if self.scale is None else coef * self.scale
         if not self.intercept:
             return W.ravel()
-        b = np.broadcast_to(np.asarray(intercept, np.float64), shape[:1])
+        b = _check.vector("LinearUnits", "intercept", intercept, shape[0])
         b = b if self.center is None else b + coef @ self.center
         return np.column_stack((W, b)).ravel()

@@ -29,11 +29,10 @@ class AbsoluteProblem(Problem):
 
     def __init__(self, base: Problem, bound: Any) -> None:
         owner = "AbsoluteProblem"
-        if not isinstance(base, Problem):
-            _check.fail(owner, "base", "must be a Problem", type(base).__name__)
-        self.base = base
-        bounds = np.full(base.n_constraints, bound) if np.ndim(bound) == 0 else bound
-        self.bound = _check.vector(owner, "bound", bounds, base.n_constraints).copy()
+        self.base = _check.kind(owner, "base", base, Problem)
+        if _check.is_number(bound):
+            bound = np.full(base.n_constraints, _check.real(owner, "bound", bound))
+        self.bound = _check.vector(owner, "bound", bound, base.n_constraints).copy()
         if (self.bound < 0).any():
             _check.fail(owner, "bound", "must be non-negative", float(self.bound.min()))
         self.dim, self.domain, self.n_constraints = base.dim, base.domain, base.n_constraints

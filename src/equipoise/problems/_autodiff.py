@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from equipoise import _check
 from equipoise._array import Array
 from equipoise._problem import Facts, Point, Problem
 from equipoise.problems._describe import describe
@@ -40,11 +41,12 @@ class TorchProblem(Problem):
         names: Sequence[str] | None = None,
         facts: Facts | None = None,
     ) -> None:
-        self._function = function
+        self._function = _check.function("TorchProblem", "function", function)
         describe(self, dim, n_constraints, domain, names, facts)
 
     def at(self, x: Array) -> Point:
         """Evaluate every function at `x`."""
+        x = self._argument(x)
         import torch
 
         host = isinstance(x, np.ndarray)
@@ -53,7 +55,8 @@ class TorchProblem(Problem):
             outputs = self._function(theta)
         if not isinstance(outputs, torch.Tensor):
             kind = type(outputs).__name__
-            raise TypeError(f"TorchProblem: the function must return one tensor, got a {kind}.")
+            reason = f"the `function` must return one tensor, got a {kind}."
+            raise _check.WrongKindError("TorchProblem", reason, "function")
         _check_outputs(self, outputs)
         values = outputs.detach().cpu().numpy().astype(np.float64)
 
@@ -111,6 +114,8 @@ class JaxProblem(Problem):
     ) -> None:
         import jax
 
+        _check.function("JaxProblem", "function", function)
+
         def curve(x: Any, weights: Any, v: Any) -> Any:
             return jax.jvp(lambda z: jax.vjp(function, z)[1](weights)[0], (x,), (v,))[1]
 
@@ -123,6 +128,7 @@ class JaxProblem(Problem):
 
     def at(self, x: Array) -> Point:
         """Evaluate every function at `x`."""
+        x = self._argument(x)
         import jax.numpy as jnp
 
         z = jnp.asarray(x)
@@ -141,10 +147,15 @@ class JaxProblem(Problem):
 
 
 def _check_outputs(problem: Problem, outputs: Any) -> None:
+    owner = type(problem).__name__
     shape, expected = getattr(outputs, "shape", None), (problem.n_constraints + 1,)
+    if "complex" in str(getattr(outputs, "dtype", "")):
+        rule = "must return real numbers"
+        _check.fail(owner, "function", rule, str(outputs.dtype))
     if shape is None or tuple(shape) != expected:
         got = type(outputs).__name__ if shape is None else f"shape {tuple(shape)}"
-        raise ValueError(
-            f"{type(problem).__name__}: the function must return {expected[0]} values (the "
-            f"objective, then {problem.n_constraints} constraints) as one array, got {got}."
+        reason = (
+            f"the `function` must return {expected[0]} values (the objective, then "
+            f"{problem.n_constraints} constraints) as one array, got {got}."
         )
+        raise _check.InputError(owner, reason, "function")

@@ -9,6 +9,7 @@ import numpy as np
 from equipoise import _check
 from equipoise._array import Array, dot, like, norm
 from equipoise._problem import Point, Problem
+from equipoise.problems._answers import check_attributes, checked_gradient, checked_point
 
 # The lengths of the steps, relative to max(1, |x|), along which values are differenced: the error is least
 # for one of them, which one depends on the function. Chosen.
@@ -71,11 +72,12 @@ def check_problem(
         Names each function whose gradient is wrong, with the measured and the expected slope.
     """
     owner = "check_problem"
+    check_attributes(owner, problem)
     x = _check.point(owner, "x", x, problem.dim)
     directions = _check.count(owner, "directions", directions, least=1)
     tol = _check.positive(owner, "tol", tol)
-    rng = np.random.default_rng(seed)
-    point = problem.at(x)
+    rng = np.random.default_rng(_check.count(owner, "seed", seed))
+    point = checked_point(problem, problem.at(x))
     faults = _shape_faults(problem, point)
     m = problem.n_constraints
     if faults:
@@ -120,12 +122,10 @@ def _shape_faults(problem: Problem, point: Point) -> list[str]:
         label = problem.label(i)
         if not np.isfinite(point.values[i]):
             faults.append(f"The value of {label} is {point.values[i]}.")
-        gradient = point.gradient(i)
-        if tuple(gradient.shape) != (problem.dim,):
-            faults.append(
-                f"The gradient of {label} has shape {tuple(gradient.shape)}, "
-                f"expected ({problem.dim},)."
-            )
+        try:
+            checked_gradient(problem, point.gradient(i), np.eye(expected[0])[i])
+        except _check.InputError as error:
+            faults.append(f"The gradient of {label} is wrong: {error}")
     return faults
 
 

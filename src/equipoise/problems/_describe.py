@@ -20,8 +20,8 @@ def describe(
 ) -> None:
     """Set the attributes of `problem`: by default the whole space, the names f_1.., no facts."""
     owner = type(problem).__name__
-    if domain is not None and not isinstance(domain, Set):
-        _check.fail(owner, "domain", "must be a Set", domain)
+    if domain is not None:
+        _check.kind(owner, "domain", domain, Set)
     problem.domain = domain if domain is not None else WholeSpace()
     known = problem.domain.dim
     if dim is None and known is None:
@@ -30,10 +30,9 @@ def describe(
     if known is not None and known != problem.dim:
         _check.fail(owner, "dim", f"must equal the domain's dimension {known}", problem.dim)
     problem.n_constraints = _check.count(owner, "n_constraints", n_constraints)
-    numbered = tuple(f"f_{i}" for i in range(1, n_constraints + 1))
-    problem.names = tuple(names) if names is not None else numbered
-    if isinstance(names, str) or len(problem.names) != n_constraints:
-        _check.fail(owner, "names", f"must have {n_constraints} entries", names)
-    if facts is not None and not isinstance(facts, Facts):
-        _check.fail(owner, "facts", "must be a Facts", facts)
+    if names is None:
+        names = [f"f_{i}" for i in range(1, n_constraints + 1)]
+    problem.names = _check.names(owner, "names", names, problem.n_constraints)
+    if facts is not None:
+        _check.kind(owner, "facts", facts, Facts)
     problem.facts = facts if facts is not None else Facts()

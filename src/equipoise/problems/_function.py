@@ -57,7 +57,9 @@ class FunctionProblem(Problem):
         facts: Facts | None = None,
     ) -> None:
         owner = "FunctionProblem"
-        constraints = (constraints,) if callable(constraints) else tuple(constraints)
+        if callable(constraints):
+            constraints = (constraints,)
+        constraints = _check.sequence(owner, "constraints", constraints)
         for label, function in zip(
             ("objective", *_numbered(constraints)), (objective, *constraints)
         ):
@@ -69,6 +71,7 @@ class FunctionProblem(Problem):
 
     def at(self, x: Array) -> Point:
         """Evaluate every function at `x`."""
+        x = self._argument(x)
         values = np.empty(len(self._functions))
         gradients = []
         for i, function in enumerate(self._functions):
@@ -91,31 +94,40 @@ class FunctionProblem(Problem):
         if not (isinstance(answer, tuple) and len(answer) == 2):
             kind = type(answer).__name__
             kind += f" of {len(answer)}" if isinstance(answer, tuple) else ""
-            raise TypeError(
-                f"FunctionProblem: {label} must return (value, gradient), got one {kind}."
-            )
+            reason = f"{label} must return (value, gradient), got one {kind}."
+            raise _check.WrongKindError("FunctionProblem", reason)
         value, gradient = answer
         if isinstance(x, np.ndarray):
-            gradient = np.asarray(gradient)
+            gradient = self._array(label, gradient)
         elif not hasattr(gradient, "detach"):  # a tensor at x needs one here
-            gradient = like(gradient, x)
+            gradient = like(self._array(label, gradient), x)
         if tuple(gradient.shape) != (self.dim,):
-            raise ValueError(
-                f"FunctionProblem: {label} returned a gradient of shape {tuple(gradient.shape)}, "
-                f"expected ({self.dim},)."
+            reason = (
+                f"{label} returned a gradient of shape {tuple(gradient.shape)}, expected "
+                f"({self.dim},)."
             )
-        if np.ndim(value) != 0:
-            raise ValueError(
-                f"FunctionProblem: {label} must return a number as its value, got an array of "
-                f"shape {np.shape(value)}."
-            )
+            raise _check.InputError("FunctionProblem", reason)
+        if type(value) is float:
+            return value, gradient
+        if not _check.is_number(value):
+            reason = f"{label} must return a number as its value, got {_described(value)}."
+            raise _check.WrongKindError("FunctionProblem", reason)
+        return float(value), gradient
+
+    def _array(self, label: str, gradient: Any) -> np.ndarray:
+        """Return a gradient as an array of real numbers."""
+        if isinstance(gradient, np.ndarray) and gradient.dtype.kind == "f":
+            return gradient
         try:
-            return float(value), gradient
-        except (TypeError, ValueError):
-            kind = type(value).__name__
-            raise TypeError(
-                f"FunctionProblem: {label} must return a number as its value, got a {kind}."
-            ) from None
+            return _check.numbers("FunctionProblem", "gradient", gradient)
+        except _check.InputError as error:
+            reason = f"{label} returned a gradient that is none: {error.reason}"
+            raise _check.InputError("FunctionProblem", reason) from None
+
+
+def _described(value: Any) -> str:
+    shape = np.shape(value) if isinstance(value, np.ndarray | list | tuple) else ()
+    return f"an array of shape {shape}" if shape else f"a {type(value).__name__}"
 
 
 def _numbered(constraints: Sequence[Any]) -> list[str]:

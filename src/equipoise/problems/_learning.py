@@ -71,6 +71,11 @@ class LearningProblem(Problem):
         batch: int | None = None,
     ) -> None:
         owner = "LearningProblem"
+        _check.kind(owner, "rows", rows, RowSums)
+        _check.kind(owner, "combination", combination, Combination)
+        for parameter, value, expected in (("domain", domain, Set), ("facts", facts, Facts)):
+            if value is not None:
+                _check.kind(owner, parameter, value, expected)
         if rows.n_sums != combination.n_sums:
             rule = f"must be of the {rows.n_sums} sums over rows"
             _check.fail(owner, "combination", rule, combination.n_sums)
@@ -81,9 +86,8 @@ class LearningProblem(Problem):
             rule = f"must have the model's dimension {self.dim}"
             _check.fail(owner, "domain", rule, self.domain.dim)
         self.l2 = _check.non_negative(owner, "l2", l2)
-        self.names = tuple(names) if names is not None else combination.names
-        if len(self.names) != self.n_constraints:
-            _check.fail(owner, "names", f"must have {self.n_constraints} entries", self.names)
+        listed = combination.names if names is None else names
+        self.names = _check.names(owner, "names", listed, self.n_constraints)
         self.batch = None if batch is None else _check.count(owner, "batch", batch, least=1)
         if self.batch is not None and self.batch > rows.n_rows:
             _check.fail(owner, "batch", f"must be at most the {rows.n_rows} rows", batch)
@@ -100,6 +104,7 @@ class LearningProblem(Problem):
 
     def at(self, x: Array) -> Point:
         """Evaluate every function at `x`."""
+        x = self._argument(x)
         sums = self.rows.at(x)
         point = self.combination.at(sums.values)
         values, pull, bend = point.values, point.pull, point.bend

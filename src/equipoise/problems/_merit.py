@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from equipoise import _check
 from equipoise._array import Array, square
 from equipoise._problem import Facts, Point, Problem
 
@@ -40,6 +41,9 @@ class Lagrangian(Merit):
 
     lam: np.ndarray
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lam", _check.vector("Lagrangian", "lam", self.lam))
+
     def __call__(self, values: np.ndarray) -> tuple[float, np.ndarray]:
         """Return value and slopes."""
         return float(values[0] + self.lam @ values[1:]), np.concatenate(([1.0], self.lam))
@@ -51,6 +55,11 @@ class AugmentedLagrangianMerit(Merit):
 
     lam: np.ndarray
     b: float
+
+    def __post_init__(self) -> None:
+        owner = "AugmentedLagrangianMerit"
+        object.__setattr__(self, "lam", _check.vector(owner, "lam", self.lam))
+        _check.positive(owner, "b", self.b)
 
     def __call__(self, values: np.ndarray) -> tuple[float, np.ndarray]:
         """Return value and slopes."""
@@ -64,6 +73,9 @@ class QuadraticPenalty(Merit):
     """``f_0 + b/2 sum_i [f_i]_+^2``."""
 
     b: float
+
+    def __post_init__(self) -> None:
+        _check.non_negative("QuadraticPenalty", "b", self.b)
 
     def __call__(self, values: np.ndarray) -> tuple[float, np.ndarray]:
         """Return value and slopes."""
@@ -90,6 +102,10 @@ class Maximum(Merit):
 
     level: float = 0.0
 
+    def __post_init__(self) -> None:
+        if _check.number("Maximum", "level", self.level) == -np.inf:
+            _check.fail("Maximum", "level", "must be above -inf", self.level)
+
     def __call__(self, values: np.ndarray) -> tuple[float, np.ndarray]:
         """Return value and slopes."""
         shifted = values.copy()
@@ -110,7 +126,8 @@ class MeritProblem(Problem):
     """
 
     def __init__(self, base: Problem, merit: Merit) -> None:
-        self.base, self.merit = base, merit
+        self.base = _check.kind("MeritProblem", "base", base, Problem)
+        self.merit = _check.kind("MeritProblem", "merit", merit, Merit)
         self.dim, self.domain = base.dim, base.domain
         self.n_constraints, self.names = 0, ()
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
+from equipoise import _check
 from equipoise._array import Array, dot, like
 from equipoise._problem import Facts, Point, Problem
 
@@ -30,11 +32,14 @@ class ProximalProblem(Problem):
     def __init__(
         self, base: Problem, center: Array, rho_hat: float, *, constraints: bool = True
     ) -> None:
-        self.base, self.center, self.rho_hat = base, center, rho_hat
+        owner = "ProximalProblem"
+        self.base = _check.kind(owner, "base", base, Problem)
+        self.center = _check.point(owner, "center", center, base.dim)
+        self.rho_hat = _check.non_negative(owner, "rho_hat", rho_hat)
         self.dim, self.n_constraints = base.dim, base.n_constraints
         self.domain, self.names = base.domain, base.names
         self._regularised = np.ones(base.n_constraints + 1)
-        if not constraints:
+        if not _check.flag(owner, "constraints", constraints):
             self._regularised[1:] = 0.0
 
     @cached_property
@@ -55,7 +60,7 @@ class ProximalProblem(Problem):
     def at(self, x: Array) -> Point:
         """Evaluate every regularised function at `x`."""
         point = self.base.at(x)
-        shift = x - self.center
+        shift = point.x - self.center
         values = point.values + self._regularised * (0.5 * self.rho_hat * dot(shift, shift))
         base_vjp, base_hvp, base_jacobian = point.vjp, point.hvp, point.jacobian
 
@@ -84,6 +89,7 @@ class ProximalProblem(Problem):
         batch = self.base.sample(rng)
         if batch is self.base:
             return self
-        return ProximalProblem(
-            batch, self.center, self.rho_hat, constraints=bool(self._regularised[1:].all())
-        )
+        part = copy(self)
+        part.base = batch
+        vars(part).pop("facts", None)
+        return part

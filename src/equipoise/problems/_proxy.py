@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import Array, to_numpy
+from equipoise._array import Array
 from equipoise._problem import Point, Problem
 
 TrueConstraints = Callable[[Problem, Array], Any]
@@ -29,8 +29,8 @@ class ProxyProblem(Problem):
     """
 
     def __init__(self, surrogate: Problem, true_constraints: TrueConstraints) -> None:
-        if not callable(true_constraints):
-            _check.fail("ProxyProblem", "true_constraints", "must be callable", true_constraints)
+        _check.kind("ProxyProblem", "surrogate", surrogate, Problem)
+        _check.function("ProxyProblem", "true_constraints", true_constraints)
         self.surrogate, self.true_constraints = surrogate, true_constraints
         self.dim, self.n_constraints = surrogate.dim, surrogate.n_constraints
         self.domain, self.names, self.facts = surrogate.domain, surrogate.names, surrogate.facts
@@ -42,7 +42,7 @@ class ProxyProblem(Problem):
 
     def true_values(self, point: Point) -> np.ndarray:
         """Evaluate the true constraints, shape (m,)."""
-        values = to_numpy(self.true_constraints(self.surrogate, point.x))
+        values = self.true_constraints(self.surrogate, point.x)
         return _check.vector("ProxyProblem", "true_constraints", values, self.n_constraints)
 
     def sample(self, rng: np.random.Generator) -> Problem:

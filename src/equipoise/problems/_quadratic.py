@@ -36,23 +36,22 @@ class QuadraticProblem(Problem):
         self, P: Any, q: Any, c: Any, domain: Set, names: Sequence[str] | None = None
     ) -> None:
         owner = "QuadraticProblem"
-        self.P, self.q, self.c = (np.asarray(a, dtype=np.float64) for a in (P, q, c))
-        if self.q.ndim != 2:
-            _check.fail(owner, "q", "must have shape (m + 1, d)", self.q.shape)
+        self.q = _check.matrix(owner, "q", q, "m + 1", "d")
         count, dim = self.q.shape
-        if self.P.shape != (count, dim, dim):
-            _check.fail(owner, "P", f"must have shape {(count, dim, dim)}", self.P.shape)
-        if self.c.shape != (count,):
-            _check.fail(owner, "c", f"must have shape {(count,)}", self.c.shape)
-        for parameter in ("P", "q", "c"):
-            _check.finite(owner, parameter, getattr(self, parameter))
+        if count == 0:
+            _check.fail(owner, "q", "must have at least one row", self.q.shape)
+        self.P = _check.array(owner, "P", P, (count, dim, dim))
+        _check.finite(owner, "P", self.P)
+        self.c = _check.vector(owner, "c", c, count)
         if not np.allclose(self.P, self.P.transpose(0, 2, 1)):
-            raise ValueError(f"{owner}: every `P` must be symmetric.")
+            raise _check.InputError(owner, "every `P` must be symmetric.", "P")
+        _check.kind(owner, "domain", domain, Set)
         describe(self, dim, count - 1, domain, names, None)
         self.facts = self._facts()
 
     def at(self, x: Array) -> Point:
         """Evaluate every function at `x`."""
+        x = self._argument(x)
         z = to_numpy(x)
         Pz = self.P @ z
         gradients = Pz + self.q

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from equipoise import _check
 from equipoise._array import Array
 from equipoise.models import ModelPoint
 from equipoise.rows._memory_sums import MemorySums
@@ -46,6 +47,13 @@ class BlockSums(RowSums):
         table: Blocks | None = None,
         gather: Callable[[], MemorySums] | None = None,
     ) -> None:
+        parts = _check.sequence("BlockSums", "parts", parts, MemorySums)
+        if not parts:
+            _check.fail("BlockSums", "parts", "must hold at least one part", parts)
+        if whole is not None:
+            _check.kind("BlockSums", "whole", whole, ScoreSum)
+        if gather is not None:
+            _check.function("BlockSums", "gather", gather)
         models, ends = [part.model for part in parts], np.cumsum([p.n_rows for p in parts])
         self.parts = [
             MemorySums(part.model.among(models, int(end) - part.n_rows), part.sums, part.table)

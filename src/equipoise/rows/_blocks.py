@@ -35,7 +35,7 @@ class Blocks(Table):
     """
 
     def __init__(self, parts: Sequence[MemoryTable], starts: Sequence[int] | None = None) -> None:
-        self.parts = tuple(parts)
+        self.parts = _check.sequence("Blocks", "parts", parts, MemoryTable)
         if not self.parts:
             _check.fail("Blocks", "parts", "must hold at least one table", parts)
         widths = {part.n_columns for part in self.parts}

@@ -36,10 +36,7 @@ class ReferencePredictions:
     @classmethod
     def of(cls, predictions: Any) -> ReferencePredictions:
         """Return the reference of an array of labels."""
-        array = np.asarray(predictions)
-        if array.ndim != 1:
-            rule = "must be a vector of predicted labels"
-            _check.fail("rate", "reference", rule, array.shape)
+        array = _check.labels("rate", "reference", predictions)
         content = array if array.dtype.kind != "O" else array.astype(str)
         return cls(sha256(np.ascontiguousarray(content).tobytes()).hexdigest()[:16], array)
 

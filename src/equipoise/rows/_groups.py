@@ -160,6 +160,8 @@ class MemoryGroups(Groups):
     """
 
     def __init__(self, features: Any, n: int, owner: str = "Groups") -> None:
+        owner = _check.text("MemoryGroups", "owner", owner)
+        n = _check.count(owner, "n", n)
         named = columns_of(owner, features)
         self.columns: dict[str, GroupColumn] = {}
         self._given: dict[str, np.ndarray] = {}
@@ -224,7 +226,9 @@ class BlockGroups(Groups):
     """The sensitive columns of several parts, as one."""
 
     def __init__(self, parts: Sequence[Groups]) -> None:
-        self.parts = tuple(parts)
+        self.parts = _check.sequence("BlockGroups", "parts", parts, Groups)
+        if not self.parts:
+            _check.fail("BlockGroups", "parts", "must hold at least one part", parts)
         names = list(self.parts[0].columns)
         self.columns = {
             name: GroupColumn.merged([part.columns[name] for part in self.parts]) for name in names

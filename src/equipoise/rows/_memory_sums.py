@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from equipoise import _check
 from equipoise._array import Array, to_numpy
 from equipoise.models import Model, ModelPoint, Sketch
 from equipoise.rows._row_sums import Confusion, NearKinks, RowSums
@@ -37,6 +38,8 @@ class MemorySums(RowSums):
     """
 
     def __init__(self, model: Model, sums: ScoreSum, table: MemoryTable | None = None) -> None:
+        _check.kind("MemorySums", "model", model, Model)
+        _check.kind("MemorySums", "sums", sums, ScoreSum)
         self.model, self.sums, self.table = model, sums, table
         self.dim, self.n_rows, self.n_sums = model.dim, model.n_rows, sums.size
         self.linear, self.penalised = model.linear, model.penalised

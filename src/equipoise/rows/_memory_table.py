@@ -57,12 +57,14 @@ class MemoryTable(Table):
         classes: Any = None,
         owner: str = "MemoryTable",
     ) -> None:
-        self._y = np.asarray(y)
-        if self._y.ndim != 1 or self._y.size == 0:
-            _check.fail(owner, "y", "must be a vector of labels", self._y.shape)
+        owner = _check.text("MemoryTable", "owner", owner)
+        self._y = _check.labels(owner, "y", y)
         n = self.n_rows = self._y.size
         self.labels = _labels(owner, self._y, classes)
         self.order: np.ndarray | None = None
+        shape = (n, 0) if X is None else tuple(getattr(X, "shape", ()))
+        if len(shape) != 2 or shape[0] != n:
+            _check.fail(owner, "X", f"must be a matrix of {n} rows", X)
         self.X = X
         self.n_columns = 0 if X is None else X.shape[1]
         self.is_sparse = sparse.issparse(X)
@@ -261,7 +263,7 @@ def _labels(owner: str, y: np.ndarray, classes: Any) -> np.ndarray:
     found = np.unique(y)
     if classes is None:
         return found
-    given = np.asarray(classes)
+    given = _check.labels(owner, "classes", classes)
     if not set(found.tolist()) <= set(given.tolist()):
         rule = f"must be the two classes of `y`, {tuple(found.tolist())}"
         _check.fail(owner, "classes", rule, given.tolist())
@@ -269,7 +271,9 @@ def _labels(owner: str, y: np.ndarray, classes: Any) -> np.ndarray:
 
 
 def _weights(owner: str, parameter: str, weight: Any, n: int) -> np.ndarray:
+    if isinstance(weight, np.ndarray) and weight.dtype.kind == "b":  # a mask: the rows that count
+        weight = weight.astype(np.float64)
     weight = _check.vector(owner, parameter, weight, n)
     if (weight < 0).any() or not weight.any():
-        _check.fail(owner, parameter, "must be non-negative and not all 0", weight.min())
+        _check.fail(owner, parameter, "must be non-negative and not all 0", float(weight.min()))
     return weight

@@ -33,7 +33,8 @@ def column_scales(owner: str, table: Table) -> tuple[np.ndarray, np.ndarray]:
     feature that few rows have. Models apply both inside their products, so that a sparse matrix
     stays as it is.
     """
-    total = table.total()
+    owner = _check.text("column_scales", "owner", owner)
+    total = _check.kind(owner, "table", table, Table).total()
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         moments = table.moments()
         center, square = moments.entries / total, moments.squares / total

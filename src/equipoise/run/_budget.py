@@ -68,8 +68,10 @@ class Budget:
     ) -> None:
         if max_seconds is not None:
             max_seconds = _check.non_negative("Budget", "max_seconds", max_seconds)
-        if callback is not None and not callable(callback):
-            _check.fail("Budget", "callback", "must be callable", callback)
+        if callback is not None:
+            _check.function("Budget", "callback", callback)
+        progress = _check.flag("Budget", "progress", progress)
+        name = _check.text("Budget", "name", name)
         self.max_seconds, self.callback = max_seconds, callback
         self.steps, self.counter, self.trace = 0, Counter(), Trace()
         self.stage = ""
@@ -97,7 +99,7 @@ class Budget:
 
     def enter(self, stage: str) -> None:
         """Begin a stage."""
-        self.stage = stage
+        self.stage = _check.text("Budget", "stage", stage)
         self._display.rename(stage)
 
     def stop(self, status: Status, error: BaseException | None = None) -> None:

@@ -63,8 +63,7 @@ class Checkpoint:
 
     def __post_init__(self) -> None:
         _check.non_negative("Checkpoint", "every", self.every)
-        if not isinstance(self.path, str | os.PathLike):
-            _check.fail("Checkpoint", "path", "must be a path", self.path)
+        _check.path("Checkpoint", "path", self.path)
         folder = Path(self.path).resolve().parent
         if not folder.is_dir():
             raise ValueError(f"Checkpoint: the folder of `path` does not exist: {folder}")

@@ -11,6 +11,7 @@ import numpy as np
 from equipoise import _check
 from equipoise._array import Array
 from equipoise._problem import Problem
+from equipoise.problems._answers import check_attributes
 from equipoise.run._budget import Budget
 from equipoise.run._checkpoint import Checkpoint
 from equipoise.run._iteration import Iteration
@@ -88,8 +89,7 @@ def solve(
     (True, array([1., 0.]))
     """
     owner = "solve"
-    if not isinstance(problem, Problem):
-        _check.fail(owner, "problem", "must be a Problem", type(problem).__name__)
+    check_attributes(owner, problem)
     tol = _check.non_negative(owner, "tol", tol)
     method = _solver(problem, solver, tol)
     start = _start(problem, x0)
@@ -100,13 +100,16 @@ def solve(
     if density is None:
         density = 2 if method.exact else 6
     density = _check.count(owner, "density", density, least=1)
-    if callback is not None and not callable(callback):
-        _check.fail(owner, "callback", "must be callable", callback)
+    if callback is not None:
+        _check.function(owner, "callback", callback)
+    progress = _check.flag(owner, "progress", progress)
     if budget is not None and (callback is not None or progress):
         rule = "must be left out with a `budget`, which has them"
         _check.fail(owner, "callback` and `progress", rule, (callback, progress))
     if checkpoint is not None and not isinstance(checkpoint, Checkpoint):
-        checkpoint = Checkpoint(checkpoint)
+        checkpoint = Checkpoint(Path(_check.path(owner, "checkpoint", checkpoint)))
+    if budget is not None:
+        _check.kind(owner, "budget", budget, Budget)
     check_needs(method, problem, start)
     with np.errstate(over="ignore", invalid="ignore"):  # what is not finite shows in the status
         if budget is not None:
@@ -132,8 +135,6 @@ def _start(problem: Problem, x0: Any) -> Array:
     """Return a checked copy of the starting point."""
     owner = "solve"
     domain = problem.domain
-    if domain.dim is not None and domain.dim != problem.dim:
-        _check.fail(owner, "problem", f"has dimension {problem.dim}, its domain", domain.dim)
     if x0 is None:
         return domain.project(np.zeros(problem.dim))
     x0 = _check.point(owner, "x0", x0, problem.dim)

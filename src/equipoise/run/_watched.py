@@ -8,6 +8,7 @@ import numpy as np
 
 from equipoise._array import Array, all_finite, square
 from equipoise._problem import Kinks, NonFiniteError, Point, Problem
+from equipoise.problems._answers import checked_gradient, checked_point
 
 
 @dataclass
@@ -93,6 +94,7 @@ class WatchedProblem(Problem):
 
     def _watched(self, point: Point, counter: Counter) -> Point:
         """Return the point with its values checked, and its gradients checked and counted."""
+        point = checked_point(self._base, point)
         if not all_finite(point.values):
             i = int(np.flatnonzero(~np.isfinite(point.values))[0])
             unbounded = bool(point.values[0] == -np.inf)
@@ -101,7 +103,7 @@ class WatchedProblem(Problem):
 
         def vjp(weights: np.ndarray) -> Array:
             counter.gradients += 1
-            gradient = base_vjp(weights)
+            gradient = checked_gradient(self._base, base_vjp(weights), weights)
             if not all_finite(gradient):
                 raise NonFiniteError(
                     f"The gradient of {self._culprit(point, weights)} is not finite."
@@ -127,7 +129,7 @@ class WatchedProblem(Problem):
 
         def hvp(weights: np.ndarray, v: Array) -> Array:
             counter.products += 1
-            return base_hvp(weights, v)
+            return checked_gradient(self._base, base_hvp(weights, v), weights)
 
         return Point(point.x, point.values, vjp, hvp, point.curvature, forwarded)
 

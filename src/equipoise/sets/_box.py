@@ -61,12 +61,13 @@ class Box(Set):
                     "Box", parameter, f"must be a number or have shape {shape}", bound.shape
                 )
         lower, upper = np.broadcast_to(lower, shape), np.broadcast_to(upper, shape)
+        if np.any(lower == np.inf) or np.any(upper == -np.inf):
+            reason = "`lower` must be below inf and `upper` above -inf."
+            raise _check.InputError("Box", reason, "lower")
         if np.any(lower > upper):
             i = int(np.argmax(lower > upper))
             rule = f"must not exceed `upper` (entry {i} of `upper` is {upper[i]:g})"
             _check.fail("Box", "lower", rule, float(lower[i]))
-        if np.any(lower == np.inf) or np.any(upper == -np.inf):
-            raise ValueError("Box: `lower` must be below inf and `upper` above -inf.")
         object.__setattr__(self, "lower", stored(lower))
         object.__setattr__(self, "upper", stored(upper))
         object.__setattr__(self, "dim", shape[0])
@@ -120,13 +121,9 @@ def _tolerance(bound: np.ndarray) -> np.ndarray:
 
 def _bound(parameter: str, value: Any) -> np.ndarray:
     """Return a bound as a number or vector without NaN."""
-    try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        _check.fail("Box", parameter, "must be a number or an array of numbers", value)
-    if array.ndim > 1 or array.size == 0:
-        _check.fail("Box", parameter, "must be a number or have shape (d,)", array.shape)
-    if np.any(np.isnan(array)):
-        i = int(np.argmax(np.isnan(np.atleast_1d(array))))
-        raise ValueError(f"Box: `{parameter}` must not be NaN, but entry {i} is.")
-    return array
+    if _check.is_number(value):
+        return np.asarray(_check.number("Box", parameter, value))
+    bound = _check.array("Box", parameter, value, ("d",))
+    if bound.size == 0:
+        _check.fail("Box", parameter, "must be a number or have shape (d,), d >= 1", bound.shape)
+    return bound

@@ -50,6 +50,8 @@ class L2Ball(Set):
         object.__setattr__(self, "radius", _check.positive("L2Ball", "radius", self.radius))
         if self.center is not None:
             center = _check.vector("L2Ball", "center", self.center)
+            if center.size == 0:
+                _check.fail("L2Ball", "center", "must have shape (d,), d >= 1", center.shape)
             object.__setattr__(self, "center", stored(center))
             object.__setattr__(self, "dim", center.size)
 

@@ -84,8 +84,6 @@ class Polytope(Set):
         """Return `x`, or the nearest point by quadratic programming."""
         x = self._checked(x)
         point = to_numpy(x)
-        if not np.all(np.isfinite(point)):
-            return x * math.nan
         excess = self._rows @ point - self._bounds
         size = max(1e-300, float(np.max(np.abs(point))))
         if np.all(excess <= rounding(x) * np.maximum(np.abs(self._bounds), size)):
@@ -184,11 +182,7 @@ class Polytope(Set):
 def _matrix(value: Any) -> np.ndarray:
     """Return the rows as a finite, dense (m, d) array."""
     value = value.toarray() if issparse(value) else value
-    try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        _check.fail("Polytope", "A", "must be a matrix of numbers", type(value).__name__)
-    if array.ndim != 2 or array.shape[1] == 0:
-        _check.fail("Polytope", "A", "must have shape (m, d)", array.shape)
-    _check.finite("Polytope", "A", array)
-    return array
+    rows = _check.matrix("Polytope", "A", value, "m", "d")
+    if rows.shape[1] == 0:
+        _check.fail("Polytope", "A", "must have shape (m, d), d >= 1", rows.shape)
+    return rows

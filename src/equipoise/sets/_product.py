@@ -40,7 +40,8 @@ class Product(Set):
     dim: int | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
-        blocks = tuple(_block(i, block) for i, block in enumerate(self.blocks))
+        given = _check.sequence("Product", "blocks", self.blocks)
+        blocks = tuple(_block(i, block) for i, block in enumerate(given))
         if not blocks:
             _check.fail("Product", "blocks", "must hold at least one (set, size) pair", self.blocks)
         object.__setattr__(self, "blocks", blocks)

@@ -35,7 +35,7 @@ class Set(ABC):
 
     @abstractmethod
     def project(self, x: Array) -> Array:
-        """Return the point of the set nearest to `x`."""
+        """Return the point of the set nearest to `x`, whose entries must be finite."""
 
     @abstractmethod
     def tangent_map(self, x: Array, v: Array) -> Callable[[Array], Array]:
@@ -63,6 +63,10 @@ class Set(ABC):
     @final
     def tangent(self, x: Array, v: Array) -> Array:
         """Return the projection of `v` on the tangent cone of the set at `x`."""
+        x, v = self._checked(x), self._checked(v, "v")
+        if v.shape != x.shape:
+            rule = f"must have the shape {tuple(x.shape)} of `x`"
+            _check.fail(type(self).__name__, "v", rule, tuple(v.shape))
         return self.tangent_map(x, v)(v)
 
     @final
@@ -78,11 +82,12 @@ class Set(ABC):
     @final
     def contains(self, x: Array, atol: float = 1e-8) -> bool:
         """Whether `x` lies within ``atol * max(1, |x|)`` of the set."""
+        atol = _check.non_negative(type(self).__name__, "atol", atol)
         return self.distance(x) <= atol * max(1.0, norm(x))
 
     @final
-    def _checked(self, x: Array) -> Array:
-        """Return `x` if it is a floating-point vector of the right length."""
+    def _checked(self, x: Array, parameter: str = "x") -> Array:
+        """Return `x` if it is a finite floating-point vector of the right length."""
         if isinstance(x, np.ndarray):
             floating = x.dtype.kind == "f"
         else:
@@ -90,8 +95,10 @@ class Set(ABC):
         if not floating:
             kind = getattr(x, "dtype", type(x).__name__)
             rule = "must be an array of floating-point numbers"
-            _check.fail(type(self).__name__, "x", rule, str(kind))
-        if x.ndim != 1 or (self.dim is not None and x.shape[0] != self.dim):
-            size = "d" if self.dim is None else self.dim
-            _check.fail(type(self).__name__, "x", f"must have shape ({size},)", tuple(x.shape))
+            _check.fail(type(self).__name__, parameter, rule, str(kind))
+        if x.ndim != 1 or x.shape[0] == 0 or (self.dim is not None and x.shape[0] != self.dim):
+            size = "d,), d >= 1" if self.dim is None else f"{self.dim},)"
+            rule = f"must have shape ({size}"
+            _check.fail(type(self).__name__, parameter, rule, tuple(x.shape))
+        _check.finite(type(self).__name__, parameter, x)
         return x

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from equipoise import _check
 from equipoise._problem import Problem
 from equipoise.solvers._methods.augmented_newton import AugmentedNewton
 from equipoise.solvers._methods.iqrc import IQRC
@@ -64,7 +65,8 @@ def choose(problem: Problem, tol: float = 1e-8) -> Solver:
     - Mini-batches: switching subgradients on them to come near, then the method for the same problem
       without noise. Averages over batches stop at the noise, whereas `Problem.at` is exact.
     """
-    finish = _deterministic(problem, tol)
+    _check.kind("choose", "problem", problem, Problem)
+    finish = _deterministic(problem, _check.non_negative("choose", "tol", tol))
     if not problem.facts.stochastic or finish == _switching(problem):
         return finish
     return Sequence(_switching(problem), finish, steps=BATCHES)

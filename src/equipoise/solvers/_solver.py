@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
+from equipoise import _check
 from equipoise._array import Array
 from equipoise._problem import Problem
 from equipoise._status import Status
@@ -129,6 +130,9 @@ def preset(claim: Claim) -> Callable[[Make], Make]:
 
 def check_needs(solver: Solver, problem: Problem, x0: Array) -> None:
     """Raise `UnsuitableSolverError` when the problem lacks what the method needs."""
+    _check.kind("check_needs", "solver", solver, Solver)
+    _check.kind("check_needs", "problem", problem, Problem)
+    x0 = _check.point("check_needs", "x0", x0, problem.dim)
     missing = [need.sentence for need in solver.needs if need.missing(problem, x0)]
     if missing:
         raise UnsuitableSolverError(

@@ -54,22 +54,19 @@ class ClassLosses(ScoreSum):
     ) -> None:
         owner = "ClassLosses"
         K = self.size = _check.count(owner, "n_classes", n_classes, least=2)
-        self.labels = np.asarray(labels)
-        if self.labels.ndim != 1 or self.labels.dtype.kind not in "iu":
-            _check.fail(owner, "labels", "must be a vector of integers", self.labels.dtype)
-        if self.labels.size and not 0 <= self.labels.min() <= self.labels.max() < K:
-            _check.fail(owner, "labels", f"must lie in 0..{K - 1}", np.unique(self.labels))
+        self.labels = _check.integers(owner, "labels", labels, K)
         n = self.n_rows = self.labels.size
         mass = np.ones(n) if sample_weight is None else sample_weight
         mass = _check.vector(owner, "sample_weight", mass, n)
         if totals is None:
             totals = np.bincount(self.labels, mass, minlength=K)
+        totals = _check.vector(owner, "totals", totals, K)
         if not (mass >= 0).all() or not (totals > 0).all():
             empty = np.flatnonzero(~(totals > 0)).tolist()
             reason = f"every class needs rows of positive weight; classes {empty} have none. "
             raise _check.InputError(owner, reason + "Leave them out, or give them rows.")
         self.mass = mass / totals[self.labels]
-        self.loss = loss if loss is not None else PairLoss()
+        self.loss = _check.kind(owner, "loss", PairLoss() if loss is None else loss, Pointwise)
         self.smooth = self.loss.kink is None
         self._prepare()
 
@@ -199,27 +196,32 @@ def class_loss_terms(
     names : sequence of str, optional
         One for each class, objective included.
     """
-    limits = np.asarray(bounds, dtype=np.float64)
-    if limits.ndim != 1 or limits.size < 2:
-        rule = "must hold one number for each class"
-        _check.fail("class_loss_terms", "bounds", rule, bounds)
+    limits = _limits(bounds)
     combination = class_loss_combination(limits, objective, names)
     return Terms(ClassLosses(labels, limits.size, sample_weight, loss), combination)
+
+
+def _limits(bounds: Any) -> np.ndarray:
+    """Return one bound for each class; that of the class which is minimised may be infinite."""
+    limits = _check.array("class_loss_terms", "bounds", bounds, ("K",))
+    if limits.size < 2:
+        _check.fail("class_loss_terms", "bounds", "must hold one number for each class", bounds)
+    return limits
 
 
 def class_loss_combination(
     bounds: np.ndarray, objective: int = 0, names: Sequence[str] | None = None
 ) -> Combination:
     """Return: minimise the loss of the class `objective`, bound the losses of the others."""
+    bounds = _limits(bounds)
     owner, K = "class_loss_terms", bounds.size
     first = _check.count(owner, "objective", objective)
     if first >= K:
         _check.fail(owner, "objective", f"must be a class below {K}", objective)
     others = [k for k in range(K) if k != first]
     _check.finite(owner, "bounds", bounds[others])
-    listed = tuple(names) if names is not None else tuple(f"class {k}" for k in range(K))
-    if len(listed) != K:
-        _check.fail(owner, "names", f"must have {K} entries", names)
+    given = [f"class {k}" for k in range(K)] if names is None else names
+    listed = _check.names(owner, "names", given, K)
     order = np.array([first, *others])  # function i is the loss of this class
     return Combination(
         np.eye(K)[order],

@@ -82,18 +82,21 @@ class Combination:
         bent: Sequence[tuple[int, Functional]] = (),
     ) -> None:
         owner = "Combination"
-        given = coefficients if sparse.issparse(coefficients) else np.asarray(coefficients, float)
-        self.coefficients = sparse.csr_array(given if given.ndim == 2 else np.atleast_2d(given))
+        if not sparse.issparse(coefficients):
+            coefficients = _check.matrix(owner, "coefficients", coefficients, "m + 1", "R")
+        self.coefficients = sparse.csr_array(coefficients)
         count = self.coefficients.shape[0]
         self.offsets = (
             np.zeros(count) if offsets is None else _check.vector(owner, "offsets", offsets, count)
         )
         self.n_constraints, self.n_sums = count - 1, self.coefficients.shape[1]
-        self.names = tuple(names) if names else tuple(f"f_{i}" for i in range(1, count))
-        if len(self.names) != self.n_constraints:
-            _check.fail(owner, "names", f"must have {self.n_constraints} entries", self.names)
-        self.bent = tuple(bent)
-        for place, function in self.bent:
+        given = [f"f_{i}" for i in range(1, count)] if names is None else names
+        self.names = _check.names(owner, "names", given, self.n_constraints)
+        self.bent = _check.sequence(owner, "bent", bent, tuple)
+        for entry in self.bent:
+            if len(entry) != 2 or not isinstance(entry[1], Functional):
+                _check.fail(owner, "bent", "must hold pairs (place, Functional)", entry)
+            place, function = entry
             if function.first + function.n_sums > self.n_sums or not 0 <= place < count:
                 rule = f"must be functions of at most {self.n_sums} sums, for one of {count} places"
                 _check.fail(owner, "bent", rule, (place, function.n_sums))

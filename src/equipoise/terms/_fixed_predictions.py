@@ -72,14 +72,16 @@ def fixed_predictions(
     >>> terms.at(np.array([0.0, -1.0])).values.round(3)
     array([ 0.503,  0.1  , -0.9  ])
     """
-    owner, n = "fixed_predictions", terms.n_rows
-    positive = np.asarray(positive)
+    owner = "fixed_predictions"
+    n = _check.kind(owner, "terms", terms, Terms).n_rows
+    positive = np.asarray(_check.labels(owner, "positive", positive))
     if positive.shape != (n,) or positive.dtype != bool:
         _check.fail(owner, "positive", f"must hold {n} booleans", positive)
     margin = _check.non_negative(owner, "margin", margin)
+    beside = _check.integers(owner, "beside", beside, terms.n_constraints).tolist()
     rows = np.flatnonzero(terms.sums.used)
     sides = sparse.diags_array(np.where(positive, -1.0, 1.0)).tocsc()[:, rows]
-    kept = terms.combination.selected([0, *(1 + int(i) for i in beside)])
+    kept = terms.combination.selected([0, *(1 + i for i in beside)])
     count = rows.size
     each = Combination(
         sparse.vstack((sparse.csr_array((1, count)), sparse.eye_array(count)), format="csr"),

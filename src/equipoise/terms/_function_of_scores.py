@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import Array, like, namespace, to_numpy
+from equipoise._array import Array, like, namespace
 from equipoise.terms._score_sum import ScoreSum, ScoreSumPoint, SumBounds
 from equipoise.terms._scores import Scores
 
@@ -55,14 +55,19 @@ class FunctionOfScores(ScoreSum):
         smooth: bool = True,
         order: Any = None,
     ) -> None:
-        if not callable(function):
-            _check.fail("FunctionOfScores", "function", "must be callable", function)
-        self.function, self.y, self.groups = function, np.asarray(y), groups
-        self.smooth, self.n_rows = smooth, len(self.y)
+        owner = "FunctionOfScores"
+        self.function = _check.function(owner, "function", function)
+        self.y, self.groups = _check.labels(owner, "y", y), groups
+        self.smooth, self.n_rows = _check.flag(owner, "smooth", smooth), len(self.y)
+        columns = groups if isinstance(groups, dict) else {"": groups}
+        for column in columns.values():
+            if column is not None and len(_check.labels(owner, "groups", column)) != self.n_rows:
+                _check.fail(owner, "groups", f"must have {self.n_rows} rows", column)
         self._order = None if order is None else np.asarray(order)
         self._arrange()
         named = getattr(function, "__name__", "custom")
-        self.name = name or ("custom" if named == "<lambda>" else named)
+        known = "custom" if named == "<lambda>" else named
+        self.name = known if name is None else _check.text(owner, "name", name)
 
     def at(self, scores: Scores) -> ScoreSumPoint:
         """Call the function."""
@@ -119,25 +124,25 @@ class FunctionOfScores(ScoreSum):
                 f"got {type(answer).__name__}."
             )
         value, gradient = answer[:2]
-        gradient = like(gradient, s) if isinstance(s, np.ndarray) else gradient
+        if isinstance(s, np.ndarray) or not hasattr(gradient, "detach"):
+            gradient = like(_check.numbers("custom", f"slope of {self.name!r}", gradient), s)
         if tuple(gradient.shape) != tuple(s.shape):
             raise ValueError(
                 f"custom: {self.name!r} returned a slope of shape {tuple(gradient.shape)}, "
                 f"expected {tuple(s.shape)}."
             )
-        number = to_numpy(namespace(value).asarray(value)) if hasattr(value, "shape") else value
-        if np.ndim(number) != 0:
-            raise ValueError(
-                f"custom: {self.name!r} must return a number as its value, got an array of shape "
-                f"{np.shape(number)}."
-            )
+        if not _check.is_number(value):
+            shape = tuple(getattr(value, "shape", ()))
+            got = f"an array of shape {shape}" if shape else _check.shown(value)
+            reason = f"{self.name!r} must return a number as its value, got {got}."
+            raise _check.WrongKindError("custom", reason)
         second = None
         if len(answer) == 3:
 
             def second(d: Array) -> Array:
                 return answer[2](d[self._seen])[self._back]
 
-        return float(number), gradient[self._back], second
+        return float(value), gradient[self._back], second
 
 
 def _taken(groups: Any, index: Any) -> Any:

@@ -75,7 +75,7 @@ class SquaredGaps(Functional):
     least = 0.0
 
     def __init__(self, Q: Any, q: Any) -> None:
-        given = Q if sparse.issparse(Q) else np.atleast_2d(np.asarray(Q, np.float64))
+        given = Q if sparse.issparse(Q) else _check.matrix("SquaredGaps", "Q", Q, "k", "R")
         self.Q = sparse.csr_array(given)
         self.q = _check.vector("SquaredGaps", "q", q, self.Q.shape[0])
         self.n_sums = self.Q.shape[1]
@@ -116,10 +116,9 @@ class Ratio(Functional):
     """
 
     def __init__(self, numerator: Any, denominator: Any, otherwise: float = 0.0) -> None:
-        self.a = _check.vector("Ratio", "numerator", numerator[0])
-        self.b = _check.vector("Ratio", "denominator", denominator[0], self.a.size)
-        self.a_0, self.b_0 = float(numerator[1]), float(denominator[1])
-        self.otherwise, self.n_sums = float(otherwise), self.a.size
+        self.a, self.a_0 = _affine("numerator", numerator)
+        self.b, self.b_0 = _affine("denominator", denominator, self.a.size)
+        self.otherwise, self.n_sums = _check.real("Ratio", "otherwise", otherwise), self.a.size
 
     def _at(self, r: np.ndarray) -> tuple[float, np.ndarray, Product]:
         a, b, below = self.a, self.b, float(self.b @ r) + self.b_0
@@ -141,6 +140,14 @@ class Ratio(Functional):
     def uses(self) -> np.ndarray:
         """The sums in numerator or denominator."""
         return self.first + np.flatnonzero((self.a != 0) | (self.b != 0))
+
+
+def _affine(parameter: str, pair: Any, size: int | None = None) -> tuple[np.ndarray, float]:
+    """Return coefficients and constant of one combination."""
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        _check.fail("Ratio", parameter, "must be a pair (coefficients, constant)", pair)
+    coefficients = _check.vector("Ratio", parameter, pair[0], size)
+    return coefficients, _check.real("Ratio", parameter, pair[1])
 
 
 def product_of(matrix: Any, vector: np.ndarray) -> np.ndarray:

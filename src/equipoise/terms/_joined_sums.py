@@ -29,7 +29,7 @@ class JoinedSums(ScoreSum):
     """
 
     def __init__(self, parts: Sequence[ScoreSum]) -> None:
-        self.parts = tuple(parts)
+        self.parts = _check.sequence("JoinedSums", "parts", parts, ScoreSum)
         counts = [part.n_rows for part in self.parts]
         if len(set(counts)) != 1:
             _check.fail("JoinedSums", "parts", "must be over the same rows", counts)
@@ -60,7 +60,7 @@ class JoinedSums(ScoreSum):
             index = np.asarray(index)
             inside = [(index >= p.start) & (index < p.stop) for p in self.places]
             found = [
-                point.columns(index[mask] - place.start)  # type: ignore[misc]
+                point.columns(index[mask] - place.start)
                 for point, place, mask in zip(points, self.places, inside)
             ]
             order = np.concatenate([np.flatnonzero(mask) for mask in inside])

@@ -128,7 +128,7 @@ class Squared(Pointwise):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", _check.positive("Squared", "scale", self.scale))
-        object.__setattr__(self, "target", float(self.target))
+        object.__setattr__(self, "target", _check.real("Squared", "target", self.target))
 
     @property
     def curvatures(self) -> tuple[float, float]:
@@ -156,6 +156,7 @@ LOSSES: dict[str, type[Pointwise]] = {
 
 def loss_of(owner: str, loss: Pointwise | str) -> Pointwise:
     """Return a loss given as an object or by its name in `LOSSES`."""
+    owner = _check.text("loss_of", "owner", owner)
     if isinstance(loss, str):
         return LOSSES[_check.choice(owner, "loss", loss, LOSSES)]()
     if not isinstance(loss, Pointwise):

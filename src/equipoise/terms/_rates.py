@@ -42,7 +42,7 @@ class Rates(ScoreSum):
     """
 
     def __init__(self, function: Pointwise, weights: Any, sign: Any = None) -> None:
-        self.function = function
+        self.function = _check.kind("Rates", "function", function, Pointwise)
         self.weights = weights if isinstance(weights, RowWeights) else RowWeights(weights)
         self.n_rows, self.size = self.weights.shape
         self.smooth = function.kink is None
@@ -178,13 +178,13 @@ class Rates(ScoreSum):
 
 def _signs(sign: Any, n: int) -> np.ndarray:
     """Return `sign` as int8: a product with float32 scores stays float32."""
-    given = np.asarray(sign)
-    if given.shape != (n,):
-        _check.fail("Rates", "sign", f"must have shape ({n},)", given.shape)
-    signs = given.astype(np.int8)
+    given = sign if isinstance(sign, np.ndarray) and sign.dtype == np.int8 else None
+    signs = _check.vector("Rates", "sign", sign, n) if given is None else given
+    if signs.shape != (n,):
+        _check.fail("Rates", "sign", f"must have shape ({n},)", signs.shape)
     if not (np.abs(signs) == 1).all():
-        _check.fail("Rates", "sign", "must hold only 1 and -1", sorted(set(signs.tolist())))
-    return signs
+        _check.fail("Rates", "sign", "must hold only 1 and -1", signs)
+    return signs.astype(np.int8)
 
 
 def _times(constant: float, totals: np.ndarray) -> np.ndarray:

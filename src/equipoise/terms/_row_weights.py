@@ -27,7 +27,7 @@ class RowWeights:
 
     def __init__(self, matrix: Any) -> None:
         if not sparse.issparse(matrix):
-            matrix = np.atleast_2d(np.asarray(matrix, dtype=np.float64))
+            matrix = _check.matrix("RowWeights", "matrix", matrix, "n", "R")
         self.matrix = sparse.csr_array(matrix, dtype=np.float64)
         _check.finite("RowWeights", "matrix", self.matrix.data)
         self._prepare()

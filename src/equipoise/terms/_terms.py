@@ -64,9 +64,11 @@ class Terms:
 
     def __init__(self, sums: ScoreSum | Sequence[ScoreSum], combination: Combination) -> None:
         if not isinstance(sums, ScoreSum):
-            if not sums:
+            parts = _check.sequence("Terms", "sums", sums, ScoreSum)
+            if not parts:
                 _check.fail("Terms", "sums", "must not be empty", sums)
-            sums = sums[0] if len(sums) == 1 else JoinedSums(sums)
+            sums = parts[0] if len(parts) == 1 else JoinedSums(parts)
+        _check.kind("Terms", "combination", combination, Combination)
         if combination.n_sums != sums.size:
             rule = f"must be of {sums.size} sums"
             _check.fail("Terms", "combination", rule, combination.n_sums)

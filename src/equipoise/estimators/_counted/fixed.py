@@ -174,13 +174,14 @@ def _turned(
     effects, room = _scaled(effects.toarray(), -fit.counted[counted])
     cells, cell = np.unique(effects.round(12), axis=1, return_inverse=True)
     k, cost = cells.shape[1], sums @ np.abs(near)
+    cost = cost / max(float(cost.mean()), 1e-300)  # where all scores are 0, each row is as cheap
     options = {"node_limit": MAX_NODES, "mip_rel_gap": 1e-3}
     options["presolve"] = False  # with presolve, HiGHS may print
     if np.isfinite(runner.budget.remaining):
         options["time_limit"] = max(runner.budget.remaining, 1e-3)
     answer = interruptible(
         milp,
-        np.concatenate((cost / cost.mean() + 1e-3, np.zeros(k))),
+        np.concatenate((cost + 1e-3, np.zeros(k))),
         integrality=np.repeat([0, 1], (n, k)),
         bounds=Bounds(0.0, np.concatenate((np.ones(n), np.full(k, np.inf)))),
         constraints=[

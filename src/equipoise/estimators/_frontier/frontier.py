@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from numbers import Real
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.model_selection import ShuffleSplit
+from sklearn.utils import check_consistent_length
 
 from equipoise import _check
+from equipoise.constraints import Constraint
+from equipoise.estimators._classifier import ConstrainedClassifier
 from equipoise.estimators._frontier.curve import Frontier
 from equipoise.estimators._frontier.path import Rule, fit_path
+from equipoise.estimators._sklearn import check_parameters, naming
 from equipoise.estimators._threads import suitable_threads
 
 
@@ -76,33 +78,49 @@ def frontier(
     [True, True, True]
     """
     owner = "frontier"
-    if not hasattr(estimator, "constraints"):
-        _check.fail(owner, "estimator", "must be a ConstrainedClassifier", estimator)
-    given = np.atleast_1d(np.asarray(bounds, dtype=object)).ravel()
-    if not given.size or not all(isinstance(bound, Real) for bound in given):
-        _check.fail(owner, "bounds", "must hold numbers, at least one", bounds)
-    listed = sorted({float(bound) for bound in given}, reverse=True)
-    rule = rule or _rule_of(estimator)
+    _check.kind(owner, "estimator", estimator, ConstrainedClassifier)
+    given = _check.vector(owner, "bounds", [bounds] if _check.is_number(bounds) else bounds)
+    if not given.size:
+        _check.fail(owner, "bounds", "must hold at least one number", bounds)
+    listed = sorted(set(given.tolist()), reverse=True)
+    rule = _rule_of(estimator) if rule is None else _check.function(owner, "rule", rule)
     for bound in listed:
-        rule(bound)  # errors come before the work
+        wanted = rule(bound)  # errors come before the work
+        if not isinstance(wanted, Constraint):
+            _check.sequence(owner, "rule", wanted, Constraint)
     splits = _check.count(owner, "splits", splits)
-    folder = None if checkpoint is None else Path(checkpoint)
+    test_size = _check.inside(owner, "test_size", test_size, 0.0, 1.0)
+    progress = _check.flag(owner, "progress", progress)
+    n_jobs = _jobs(n_jobs)
+    check_parameters(estimator)
+    folder = None if checkpoint is None else Path(_check.path(owner, "checkpoint", checkpoint))
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
-    n = X.shape[0] if hasattr(X, "shape") else len(X)
     parts: list[tuple[Any, Any]] = [(None, None)]
     if splits:
-        seed = estimator.random_state or 0
-        parts = list(
-            ShuffleSplit(splits, test_size=test_size, random_state=seed).split(np.zeros(n))
+        shuffle = ShuffleSplit(
+            splits, test_size=test_size, random_state=estimator.random_state or 0
         )
+        with naming(owner, "X", "y", "test_size"):
+            check_consistent_length(X, y)
+            parts = list(shuffle.split(X))
     data = (X, y, sensitive_features, sample_weight)
     with suitable_threads(X):
-        paths = Parallel(n_jobs=n_jobs)(
+        paths = Parallel(n_jobs=n_jobs if splits else 1)(
             delayed(fit_path)(clone(estimator), data, part, listed, rule, number, folder, progress)
             for number, part in enumerate(parts)
         )
     return Frontier(tuple(point for path in paths for point in path))
+
+
+def _jobs(n_jobs: Any) -> int | None:
+    """Return how many splits are fitted at a time; negative numbers count down from all processors."""
+    if n_jobs is None:
+        return None
+    jobs = _check.count("frontier", "n_jobs", n_jobs, least=-_check.LARGEST)
+    if jobs == 0:
+        _check.fail("frontier", "n_jobs", "must not be 0", n_jobs)
+    return jobs
 
 
 def _rule_of(estimator: Any) -> Rule:
@@ -111,8 +129,9 @@ def _rule_of(estimator: Any) -> Rule:
     if isinstance(given, list | tuple) and len(given) == 1:
         given = given[0]
     if not hasattr(given, "bound"):
-        raise ValueError(
-            "frontier: `rule` must say how the bound enters, e.g. rule=lambda b: recall(at_least=b); "
-            "only a single constraint is known to have one bound."
+        reason = (
+            "`rule` must say how the bound enters, e.g. rule=lambda b: recall(at_least=b); only a "
+            "single constraint is known to have one bound."
         )
+        raise _check.InputError("frontier", reason, "rule")
     return lambda bound: replace(given, bound=bound)

@@ -165,12 +165,14 @@ def _accuracy(rows: Any, x: np.ndarray) -> float:
 
 def _taken(data: tuple[Any, ...], index: Any) -> tuple[Any, ...]:
     """Return some rows of features, labels, groups and weights; names of columns as they are."""
+    if index is None:
+        return data
     n = len(data[1])
     return tuple(_take(values, index, n) for values in data)
 
 
 def _take(values: Any, index: Any, rows: int) -> Any:
-    if values is None or index is None or isinstance(values, str):
+    if values is None or isinstance(values, str):
         return values
     if isinstance(values, dict):
         return {name: take_rows(column, index) for name, column in values.items()}

@@ -11,8 +11,8 @@ from sklearn.utils.validation import validate_data
 
 from equipoise import _check
 from equipoise.constraints import Binding, bind_table
-from equipoise.estimators._inputs import FLOATS, split_sensitive
-from equipoise.estimators._sklearn import check_sample_weight
+from equipoise.estimators._inputs import FLOATS, read_weight, split_sensitive
+from equipoise.estimators._sklearn import naming
 from equipoise.estimators._stream.stream import Stream, advance, average
 from equipoise.models import LinearUnits
 from equipoise.problems import LearningProblem
@@ -25,11 +25,13 @@ def learn_batch(
     """Take one step with a mini-batch, and store the averaged model on the estimator."""
     owner, first = type(estimator).__name__, not hasattr(estimator, "coef_")
     X, features, names = split_sensitive(owner, X, sensitive_features)
-    X, y = validate_data(estimator, X, y, accept_sparse="csr", dtype=FLOATS, reset=first)
+    with naming(owner, "X", "y"):
+        X, y = validate_data(estimator, X, y, accept_sparse="csr", dtype=FLOATS, reset=first)
+        check_classification_targets(y)
     known = _classes(estimator, classes, y)
     weight = np.ones(X.shape[0])
     if sample_weight is not None:
-        weight = check_sample_weight(sample_weight, X)
+        weight = read_weight(owner, sample_weight, X)
     old = np.zeros(X.shape[1] + 1) if first else np.r_[estimator.coef_[0], estimator.intercept_]
     stream = getattr(estimator, "stream_", None) or Stream.start(old[:-1], float(old[-1]))
     stream = stream.seen(X, weight)
@@ -116,10 +118,13 @@ def _large_enough(groups: MemoryGroups, positive: np.ndarray) -> list[np.ndarray
 def _classes(estimator: Any, classes: Any, y: np.ndarray) -> np.ndarray:
     """Return the two classes, given in the first call and the same in all others."""
     owner = type(estimator).__name__
-    check_classification_targets(y)
     if classes is None and not hasattr(estimator, "classes_"):
         raise ValueError(f"{owner}: `classes` must be passed on the first call to partial_fit.")
-    known = estimator.classes_ if classes is None else np.unique(classes)
+    known = (
+        estimator.classes_
+        if classes is None
+        else np.unique(_check.labels(owner, "classes", classes))
+    )
     if hasattr(estimator, "classes_") and not np.array_equal(known, estimator.classes_):
         raise ValueError(
             f"{owner}: `classes` must be those of the first call, {estimator.classes_.tolist()}, "
@@ -132,7 +137,8 @@ def _classes(estimator: Any, classes: Any, y: np.ndarray) -> np.ndarray:
         )
     unknown = np.setdiff1d(y, known)
     if unknown.size:
-        raise ValueError(f"{owner}: `y` must hold {known.tolist()}, got {unknown.tolist()[0]!r}.")
+        rule = f"must hold the `classes` {known.tolist()}"
+        _check.fail(owner, "y", rule, unknown.tolist()[0])
     return known
 
 
@@ -145,5 +151,9 @@ def _class_weights(estimator: Any, known: np.ndarray, y: np.ndarray, weight: np.
             f"{type(estimator).__name__}: class_weight='balanced' is not known before all rows are "
             f"seen; for partial_fit give a dict of weights."
         )
-    own = [float(given.get(label, 1.0)) for label in known.tolist()]
+    owner = type(estimator).__name__
+    if not set(given) <= set(known.tolist()):
+        _check.fail(owner, "class_weight", f"must be of the classes {known.tolist()}", given)
+    weights = [given.get(label, 1.0) for label in known.tolist()]
+    own = [_check.non_negative(owner, "class_weight", weight) for weight in weights]
     return weight * np.where(y == known[1], own[1], own[0])

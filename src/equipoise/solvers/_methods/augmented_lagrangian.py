@@ -25,7 +25,7 @@ from equipoise.solvers._parts.stopping import (
     StoppingRule,
     gap_bound,
 )
-from equipoise.solvers._parts.warm_start import Start, first_multipliers, start_from
+from equipoise.solvers._parts.warm_start import Start, check_start, first_multipliers, start_from
 from equipoise.solvers._solver import SMOOTH, Claim, Finished, Guarantee, Need, Solver
 from equipoise.solvers._staged import Staged, StagedState
 
@@ -121,6 +121,7 @@ class AugmentedLagrangian(Staged[Outer], Oracle[StagedState[Outer]]):
 
     def __post_init__(self) -> None:
         owner = type(self).__name__
+        check_start(owner, self.multipliers)
         check_positive_if_given(self, "penalty", "accuracy")
         if not _check.positive(owner, "growth", self.growth) > 1:
             _check.fail(owner, "growth", "must exceed 1", self.growth)

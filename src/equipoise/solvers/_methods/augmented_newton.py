@@ -17,7 +17,13 @@ from equipoise.solvers._newton.jump import jump
 from equipoise.solvers._newton.pair import Pair, pair_at
 from equipoise.solvers._newton.preconditioner import Preconditioner
 from equipoise.solvers._newton.state import State
-from equipoise.solvers._parts.warm_start import Guess, Start, known_multipliers, start_from
+from equipoise.solvers._parts.warm_start import (
+    Guess,
+    Start,
+    check_start,
+    known_multipliers,
+    start_from,
+)
 from equipoise.solvers._solver import DETERMINISTIC, SMOOTH, Claim, Finished, Guarantee, Solver
 
 __all__ = ["AugmentedNewton"]
@@ -104,6 +110,7 @@ class AugmentedNewton(Solver[State]):
     multipliers: Start | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
+        check_start(type(self).__name__, self.multipliers)
         _check.positive("AugmentedNewton", "tol", self.tol)
         if self.penalty is not None:
             _check.positive("AugmentedNewton", "penalty", self.penalty)

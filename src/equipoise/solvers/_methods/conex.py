@@ -13,7 +13,7 @@ from equipoise._array import Array, norm, to_numpy
 from equipoise._problem import Point, Problem
 from equipoise._status import Status
 from equipoise.solvers._oracle import Oracle
-from equipoise.solvers._parts.warm_start import Start, first_multipliers, start_from
+from equipoise.solvers._parts.warm_start import Start, check_start, first_multipliers, start_from
 from equipoise.solvers._solver import CONVEX, Claim, Finished, Guarantee, Need
 
 __all__ = ["ConEx"]
@@ -100,9 +100,11 @@ class ConEx(Oracle[State]):
 
     def __post_init__(self) -> None:
         owner = "ConEx"
+        check_start(owner, self.multipliers)
         _check.count(owner, "steps", self.steps, least=1)
         _check.non_negative(owner, "multiplier_bound", self.multiplier_bound)
         _check.positive(owner, "mu", self.mu)
+        _check.flag(owner, "warm", self.warm)
         if self.lipschitz is not None:
             _check.positive(owner, "lipschitz", self.lipschitz)
         for parameter in ("smoothness", "constraint_smoothness"):

@@ -120,6 +120,9 @@ class ExactPenalty(Solver[State]):
         owner = "ExactPenalty"
         for parameter in ("eps", "xi", "radius", "accept", "good", "shrink", "grow"):
             _check.positive(owner, parameter, getattr(self, parameter))
+        _check.kind(owner, "raise_penalty", self.raise_penalty, PenaltyRule)
+        if self.penalty is not None:
+            _check.positive(owner, "penalty", self.penalty)
         least = 0.0 if self.penalty is None else 1 / self.xi
         for parameter, holds, rule in (
             ("xi", self.xi < 1, "must lie below 1"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from equipoise import _check
 from equipoise.solvers._methods.iqrc import IQRC
 from equipoise.solvers._methods.strong_switching import StrongSwitching
 from equipoise.solvers._parts.steps import Constant, StepRule
@@ -33,4 +34,5 @@ def ipp_ssg(
     rho_hat, rho, eps_hat :
         As for `IQRC`.
     """
+    steps = _check.count("ipp_ssg", "steps", steps, least=1)
     return IQRC(oracle=StrongSwitching(steps=steps), rho_hat=rho_hat, rho=rho, eps_hat=eps_hat)

@@ -18,7 +18,7 @@ from equipoise.solvers._methods.feasibility import FeasibilityPhase
 from equipoise.solvers._methods.strong_switching import StrongSwitching
 from equipoise.solvers._oracle import Oracle
 from equipoise.solvers._parts.steps import InverseSqrt, StepRule, check_rule
-from equipoise.solvers._parts.warm_start import Start, known_multipliers, start_from
+from equipoise.solvers._parts.warm_start import Start, check_start, known_multipliers, start_from
 from equipoise.solvers._solver import Claim, Finished, Guarantee, Need, Solver
 from equipoise.solvers._staged import Staged
 
@@ -103,6 +103,7 @@ class IQRC(Staged[Outer]):
 
     def __post_init__(self) -> None:
         owner = "IQRC"
+        check_start(owner, self.multipliers)
         if not isinstance(self.oracle, Oracle):
             _check.fail(owner, "oracle", "must be an Oracle", self.oracle)
         if self.rho_hat is not None:
@@ -139,7 +140,8 @@ class IQRC(Staged[Outer]):
         accuracy = self.eps_hat(outer.t) ** 2
         if outer.feasible is None:
             return replace(self.feasibility, slack=accuracy)  # 0
-        return self.oracle.tuned(mu=outer.mu, accuracy=accuracy, multipliers=outer.multipliers)
+        lam = None if outer.multipliers is None else np.maximum(outer.multipliers, 0.0)
+        return self.oracle.tuned(mu=outer.mu, accuracy=accuracy, multipliers=lam)
 
     def absorb(
         self, problem: Problem, outer: Outer, solver: Solver, inner: Any, rng: np.random.Generator

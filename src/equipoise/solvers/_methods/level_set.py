@@ -112,13 +112,14 @@ class LevelSet(Oracle[StagedState[Outer]], Staged[Outer]):
 
     def __post_init__(self) -> None:
         owner = "LevelSet"
-        _check.between(owner, "theta", self.theta, 0.5, math.inf)
+        if not _check.positive(owner, "theta", self.theta) >= 0.5:
+            _check.fail(owner, "theta", "must be at least 0.5", self.theta)
         _check.positive(owner, "eps_opt", self.eps_opt)
         _check.positive(owner, "accuracy", self.accuracy)
         _check.non_negative(owner, "mu", self.mu)
         _check.non_negative(owner, "gap", self.gap)
         if self.level is not None:
-            _check.finite(owner, "level", np.asarray(self.level))
+            _check.real(owner, "level", self.level)
         if not isinstance(self.inner_method, MinMax | None):
             _check.fail(owner, "inner_method", "must be a MinMax or None", self.inner_method)
 

@@ -12,7 +12,7 @@ from equipoise._array import Array, norm
 from equipoise._problem import Point, Problem
 from equipoise._status import Status
 from equipoise.solvers._parts.parameters import check_positive_if_given
-from equipoise.solvers._parts.warm_start import Start, first_multipliers, start_from
+from equipoise.solvers._parts.warm_start import Start, check_start, first_multipliers, start_from
 from equipoise.solvers._plada.reduced import (
     ReducedLagrangian,
     StepSizeWarning,
@@ -128,6 +128,7 @@ class PLADA(Solver[State]):
 
     def __post_init__(self) -> None:
         owner = "PLADA"
+        check_start(owner, self.multipliers)
         check_positive_if_given(self, "eta", "tau", "u_max", "alpha", "beta", "gamma", "kappa")
         for parameter, holds, rule in (
             ("alpha", self.alpha > 1, "must exceed 1"),

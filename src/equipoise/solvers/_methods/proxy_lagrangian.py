@@ -12,7 +12,7 @@ from equipoise import _check
 from equipoise._array import Array, to_numpy
 from equipoise._problem import Problem
 from equipoise.solvers._parts.steps import InverseSqrt, StepRule, check_rule
-from equipoise.solvers._parts.warm_start import Start, first_multipliers, start_from
+from equipoise.solvers._parts.warm_start import Start, check_start, first_multipliers, start_from
 from equipoise.solvers._proxy.candidates import shrink
 from equipoise.solvers._proxy.players import (
     AdditiveSwapRegret,
@@ -112,6 +112,7 @@ class ProxyLagrangian(Solver[State]):
 
     def __post_init__(self) -> None:
         owner = "ProxyLagrangian"
+        check_start(owner, self.multipliers)
         if self.step_size is not None:
             check_rule(owner, "step_size", self.step_size)
         check_rule(owner, "weight_step", self.weight_step)

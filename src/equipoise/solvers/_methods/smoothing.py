@@ -12,7 +12,7 @@ from equipoise._array import Array
 from equipoise._problem import Problem
 from equipoise._status import Status
 from equipoise.solvers._methods.augmented_newton import AugmentedNewton
-from equipoise.solvers._parts.warm_start import Start, known_multipliers, start_from
+from equipoise.solvers._parts.warm_start import Start, check_start, known_multipliers, start_from
 from equipoise.solvers._solver import DETERMINISTIC, Claim, Finished, Guarantee, Need, Solver
 
 __all__ = ["Smoothing"]
@@ -105,6 +105,7 @@ class Smoothing(Solver[State]):
     multipliers: Start | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
+        check_start(type(self).__name__, self.multipliers)
         _check.positive("Smoothing", "tol", self.tol)
         if self.width is not None:
             _check.positive("Smoothing", "width", self.width)
@@ -139,7 +140,7 @@ class Smoothing(Solver[State]):
         start, ahead = x, (smaller - w) / (w - state.w_last)
         if state.x is not None:
             start = problem.domain.project(x + ahead * (x - state.x))  # 3
-        newton = replace(self._newton(smaller), multipliers=lam)
+        newton = replace(self._newton(smaller), multipliers=np.maximum(lam, 0.0))
         inner = newton.init(_rounded(problem, smaller), start)
         return State(inner, smaller, state.least, 0, x, w)
 

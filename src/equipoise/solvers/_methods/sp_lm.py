@@ -16,7 +16,7 @@ from equipoise.solvers._parts.best_pair import BestPair
 from equipoise.solvers._parts.dual_and_centre_steps import CentreStep, DualStep
 from equipoise.solvers._parts.estimates import Constants, constants
 from equipoise.solvers._parts.parameters import check_positive_if_given
-from equipoise.solvers._parts.warm_start import Start, first_multipliers, start_from
+from equipoise.solvers._parts.warm_start import Start, check_start, first_multipliers, start_from
 from equipoise.solvers._solver import (
     CONVEX_CONSTRAINTS,
     SMOOTH,
@@ -113,10 +113,11 @@ class SPLM(Solver[State]):
 
     def __post_init__(self) -> None:
         owner = type(self).__name__
+        check_start(owner, self.multipliers)
         check_positive_if_given(self, "step_size", "dual_step", "centre_step", "prox", "smoothness")
         if self.centre_step is not None:
             _check.between(owner, "centre_step", self.centre_step, 0, 1)
-        if not self.cap > 0:
+        if not _check.number(owner, "cap", self.cap) > 0:
             _check.fail(owner, "cap", "must be positive", self.cap)
 
     def warm_started(self, result: Finished) -> Self:

@@ -14,7 +14,7 @@ from equipoise._problem import Point, Problem
 from equipoise._status import Status
 from equipoise.solvers._oracle import Oracle
 from equipoise.solvers._parts.parameters import check_positive_if_given
-from equipoise.solvers._parts.warm_start import Start, first_multipliers, start_from
+from equipoise.solvers._parts.warm_start import Start, check_start, first_multipliers, start_from
 from equipoise.solvers._solver import Claim, Finished, Guarantee
 
 __all__ = ["YuNeelyWei"]
@@ -90,6 +90,7 @@ class YuNeelyWei(Oracle[State]):
 
     def __post_init__(self) -> None:
         owner = "YuNeelyWei"
+        check_start(owner, self.multipliers)
         _check.count(owner, "steps", self.steps, least=1)
         check_positive_if_given(self, "objective_weight", "damping")
         _check.choice(owner, "returns", self.returns, ("last", "mean"))

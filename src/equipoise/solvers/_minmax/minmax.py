@@ -77,6 +77,7 @@ class MinMax(Solver[State], Generic[State]):
         _check.non_negative(owner, "mu", self.mu)
         _check.positive(owner, "accuracy", self.accuracy)
         _check.positive(owner, "smallest", self.smallest)
+        _check.number(owner, "target", self.target)
         _check.count(owner, "budget", self.budget, least=1)
 
     @abstractmethod

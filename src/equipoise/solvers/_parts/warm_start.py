@@ -46,13 +46,22 @@ def start_from(solver: AnySolver, result: Finished, memory: Any = None) -> AnySo
     return replace(solver, multipliers=Guess(result.multipliers, memory))  # type: ignore[type-var]
 
 
+def check_start(owner: str, given: Start | None) -> None:
+    """Raise unless the multipliers that a user gives are finite numbers of at least 0."""
+    if given is None or isinstance(given, Guess):
+        return
+    lam = _check.vector(owner, "multipliers", given)
+    if (lam < 0).any():
+        _check.fail(owner, "multipliers", "must be non-negative", given)
+
+
 def known_multipliers(owner: str, problem: Problem, given: Start | None) -> np.ndarray | None:
     """Return the multipliers to start from, None where there are none; those that a user gives must fit."""
     if isinstance(given, Guess):
         return np.maximum(given.multipliers, 0.0) if given.fits(problem) else None
     if given is None:
         return None
-    return np.maximum(_check.vector(owner, "multipliers", given, problem.n_constraints), 0.0)
+    return _check.vector(owner, "multipliers", given, problem.n_constraints)
 
 
 def first_multipliers(owner: str, problem: Problem, given: Start | None) -> np.ndarray:

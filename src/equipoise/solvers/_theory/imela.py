@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 from equipoise import _check
 from equipoise.solvers._methods.imela import IMELa
+from equipoise.solvers._theory.in_range import in_range
 
 
+@in_range
 def imela_theory(
     *,
     smoothness: float,
@@ -44,9 +48,12 @@ def imela_theory(
     B_f = _check.non_negative(owner, "objective_slope", objective_slope)
     B_g = _check.positive(owner, "constraint_bound", constraint_bound)
     D, nu = _check.positive(owner, "diameter", diameter), _check.positive(owner, "slater", slater)
-    p = 2 * L if prox is None else prox
+    p = 2 * L if prox is None else _check.positive(owner, "prox", prox)
+    centre_step = _check.inside(owner, "centre_step", centre_step, 0.0, 1.0)
     if not p > L:
-        _check.fail(owner, "prox", f"must exceed the smoothness L = {L:g}", prox)
+        _check.fail(owner, "prox", f"must exceed `smoothness` = {L:g}", prox)
     tau = (p - L) / (4 * B_g**2)
     bound = max(2 * tau * B_g, ((B_f + p * D + 1) * D + tau * B_g**2 / 2) / nu)
+    if not math.isfinite(bound):
+        raise OverflowError
     return IMELa(prox=p, dual_step=tau, centre_step=centre_step, smoothness=L), bound

@@ -9,6 +9,7 @@ from equipoise import _check
 from equipoise.solvers._methods.iqrc import IQRC
 from equipoise.solvers._methods.strong_switching import StrongSwitching
 from equipoise.solvers._parts.steps import Constant
+from equipoise.solvers._theory.in_range import in_range
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,7 @@ class IQRCTheory:
         return self.outer_steps * self.inner_steps
 
 
+@in_range
 def iqrc_theory(
     *,
     eps: float,
@@ -69,10 +71,15 @@ def iqrc_theory(
         _check.positive(owner, "diameter", diameter),
         _check.positive(owner, "sigma_eps", sigma_eps),
     )
-    if not rho_hat > rho >= 0:
-        _check.fail(owner, "rho_hat", f"must exceed `rho` = {rho:g} >= 0", rho_hat)
-    if rho_eps is not None and rho_hat > rho + rho_eps:
-        _check.fail(owner, "rho_hat", f"must be at most rho + rho_eps = {rho + rho_eps:g}", rho_hat)
+    rho, rho_hat = (
+        _check.non_negative(owner, "rho", rho),
+        _check.positive(owner, "rho_hat", rho_hat),
+    )
+    if not rho_hat > rho:
+        _check.fail(owner, "rho_hat", f"must exceed `rho` = {rho:g}", rho_hat)
+    if rho_eps is not None and rho_hat > rho + _check.positive(owner, "rho_eps", rho_eps):
+        rule = f"must be at most `rho` + `rho_eps` = {rho + rho_eps:g}"
+        _check.fail(owner, "rho_hat", rule, rho_hat)
     mu = rho_hat - rho
     Lam = (M + rho_hat * D) / math.sqrt(2 * sigma * mu)  # 1
     eps_hat = min(1.0, math.sqrt(mu / (4 * (Lam + 1)))) * eps  # 2
@@ -86,6 +93,7 @@ def iqrc_theory(
     return IQRCTheory(solver, max(1, T), K, eps_hat, Lam)
 
 
+@in_range
 def theoretical_steps(
     *, lipschitz: float, mu: float, accuracy: float, rho_hat: float = 0.0, diameter: float = 0.0
 ) -> int:

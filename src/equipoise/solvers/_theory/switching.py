@@ -7,8 +7,10 @@ import math
 from equipoise import _check
 from equipoise.solvers._methods.switching import SwitchingSubgradient
 from equipoise.solvers._parts.steps import Constant
+from equipoise.solvers._theory.in_range import in_range
 
 
+@in_range
 def static_theory(
     *,
     eps: float,
@@ -39,8 +41,12 @@ def static_theory(
     """
     owner = "static_theory"
     eps, M = _check.positive(owner, "eps", eps), _check.positive(owner, "lipschitz", lipschitz)
-    if not rho_hat > rho >= 0:
-        _check.fail(owner, "rho_hat", f"must exceed `rho` = {rho:g} >= 0", rho_hat)
+    rho, rho_hat = (
+        _check.non_negative(owner, "rho", rho),
+        _check.positive(owner, "rho_hat", rho_hat),
+    )
+    if not rho_hat > rho:
+        _check.fail(owner, "rho_hat", f"must exceed `rho` = {rho:g}", rho_hat)
     Lam = _check.non_negative(owner, "multiplier_bound", multiplier_bound)
     E = eps**2 * (rho_hat - rho) / (1 + Lam)
     T = 2 * M**2 * _check.non_negative(owner, "decrease", decrease) / (rho_hat * E**2)

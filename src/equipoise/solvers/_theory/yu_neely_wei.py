@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from equipoise import _check
+from equipoise.solvers._theory.in_range import in_range
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,7 @@ class HighProbabilityBounds:
     violation: float  # B2: every constraint at the mean
 
 
+@in_range
 def high_probability_bounds(
     *,
     steps: int,
@@ -54,8 +56,7 @@ def high_probability_bounds(
         _check.positive(owner, "slater", slater),
         _check.positive(owner, "diameter", diameter),
     )
-    if not 0 < delta < 1:
-        _check.fail(owner, "delta", "must lie strictly between 0 and 1", delta)
+    delta = _check.inside(owner, "delta", delta, 0.0, 1.0)
     M0 = _check.non_negative(owner, "value_bound", value_bound) + rho_hat * math.sqrt(m) * D**2 / 2
     M1 = _check.non_negative(owner, "lipschitz", lipschitz) + rho_hat * D
     E = M0 + math.sqrt(m) * M1 * D

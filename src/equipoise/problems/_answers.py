@@ -1,0 +1,64 @@
+"""What a problem says and answers, checked: anyone may write one, and its mistakes are named."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from equipoise import _check
+from equipoise._array import Array
+from equipoise._problem import Facts, Point, Problem
+from equipoise.sets._set import Set
+
+
+def check_attributes(owner: str, problem: Any) -> Problem:
+    """Return `problem` if it is one, and says of itself what every problem must."""
+    _check.kind(owner, "problem", problem, Problem)
+    name = type(problem).__name__
+    _check.count(name, "dim", getattr(problem, "dim", None), least=1)
+    m = _check.count(name, "n_constraints", getattr(problem, "n_constraints", None))
+    domain = _check.kind(name, "domain", getattr(problem, "domain", None), Set)
+    _check.names(name, "names", getattr(problem, "names", None), m)
+    _check.kind(name, "facts", problem.facts, Facts)
+    if domain.dim is not None and domain.dim != problem.dim:
+        _check.fail(owner, "problem", f"has dimension {problem.dim}, its domain", domain.dim)
+    return problem
+
+
+def checked_point(problem: Problem, point: Any) -> Point:
+    """Return what `Problem.at` returned, with its values as float64."""
+    owner = f"{type(problem).__name__}.at"
+    _check.kind(owner, "answer", point, Point)
+    values, shape = point.values, (problem.n_constraints + 1,)
+    if type(values) is np.ndarray and values.dtype == np.float64 and values.shape == shape:
+        return point
+    return replace(point, values=_numbers(owner, "values", values, shape))
+
+
+def checked_gradient(problem: Problem, answer: Any, weights: np.ndarray) -> Array:
+    """Return a weighted sum of gradients, or of Hessian products, as an array of floats."""
+    if isinstance(answer, np.ndarray):
+        right = answer.dtype.kind == "f" and answer.shape == (problem.dim,)
+    else:
+        right = hasattr(answer, "detach") and tuple(answer.shape) == (problem.dim,)
+        right = right and answer.is_floating_point()
+    if right:
+        return answer
+    return _numbers(
+        type(problem).__name__, f"gradient of {_summands(problem, weights)}", answer, (problem.dim,)
+    )
+
+
+def _numbers(owner: str, parameter: str, answer: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Return numbers of a shape; they need not be finite, which is for others to say."""
+    found = _check.numbers(owner, parameter, answer)
+    if found.shape != shape:
+        _check.fail(owner, parameter, f"must have shape {shape}", found.shape)
+    return found
+
+
+def _summands(problem: Problem, weights: np.ndarray) -> str:
+    used = np.flatnonzero(weights)
+    return problem.label(int(used[0])) if used.size == 1 else "a weighted sum"

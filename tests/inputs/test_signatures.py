@@ -1,0 +1,57 @@
+"""Every public callable refuses wrong values by name, whatever they are and wherever they stand."""
+
+import inspect
+from enum import Enum
+
+import pytest
+
+from tests.inputs.examples import EXAMPLES
+from tests.inputs.examples.records import RECORDS
+from tests.inputs.walk import faults
+from tools.api_reference import public_packages
+
+OMITTED = {
+    "Comparison": {"expression", "denominator"},  # made by comparing rates
+    "MemorySums": {"table"},  # made by the table itself, as `MemoryTable.row_sums`
+    "BlockSums": {"table"},  # the same
+    "bind": {"options"},  # those of `bind_table`
+    "load": {"options"},  # those of the loader
+}
+"""Parameters that no example has, and why."""
+
+
+def _callables():
+    """Return every public callable that can be called, by its name."""
+    found = {}
+    for package in public_packages():
+        for name in package.__all__:
+            value = getattr(package, name)
+            abstract = inspect.isabstract(value) or getattr(value, "_is_protocol", False)
+            closed = inspect.isclass(value) and issubclass(value, BaseException | Enum)
+            if callable(value) and not abstract and not closed:
+                found[name] = value
+    return found
+
+
+CALLABLES = _callables()
+OF_CALLABLES = {key.split(".")[-1]: arguments for key, (_, arguments) in EXAMPLES.items()}
+
+
+def test_every_public_callable_has_an_example_or_is_a_record():
+    assert sorted(CALLABLES.keys() - OF_CALLABLES.keys() - RECORDS) == []
+    assert sorted(RECORDS - CALLABLES.keys()) == []
+
+
+@pytest.mark.parametrize("name", sorted(CALLABLES.keys() - RECORDS))
+def test_every_parameter_has_an_example(name):
+    known = set(OF_CALLABLES[name]) | OMITTED.get(name, set())
+    assert set(inspect.signature(CALLABLES[name]).parameters) == known
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_wrong_values_are_refused_by_name(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # a path may be any text
+    call, arguments = EXAMPLES[name]
+    call(**{parameter: arg.value for parameter, arg in arguments.items()})
+    found = list(faults(name, call, arguments))
+    assert not found, "\n".join(found)
