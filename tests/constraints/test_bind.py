@@ -68,8 +68,8 @@ def test_a_custom_function_sees_labels_and_groups():
     bind(custom(look), labels, GROUPS).terms.at(SCORES)
     bind(custom(look), labels, {"a": GROUPS, "b": GROUPS}).terms.at(SCORES)
     bind(custom(look), labels).terms.at(SCORES)
-    assert all(y is labels for y, _ in seen)
-    assert seen[0][1] is GROUPS
+    assert all(np.array_equal(y, labels) for y, _ in seen)
+    np.testing.assert_array_equal(seen[0][1], GROUPS)
     assert set(seen[1][1]) == {"a", "b"}
     assert seen[2][1] is None
 
