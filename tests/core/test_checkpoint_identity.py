@@ -25,7 +25,9 @@ def problem(
     names=("disc",),
 ):
     domain = domain or sets.Box(-3, 3, dim=2)
-    return FunctionProblem(objective, [constraint], domain=domain, facts=facts or Facts(), names=names)
+    return FunctionProblem(
+        objective, [constraint], domain=domain, facts=facts or Facts(), names=names
+    )
 
 
 def bump(x, height):
@@ -43,7 +45,9 @@ OTHERS = {
             np.array([1.0, 0.0]) + 2 * (x - 0.5),
         )
     },
-    "a constraint with equal values": {"constraint": lambda x: (4 * x[0] * x[1] - 2.5, 4 * x[::-1])},
+    "a constraint with equal values": {
+        "constraint": lambda x: (4 * x[0] * x[1] - 2.5, 4 * x[::-1])
+    },
     "a bound": {"constraint": lambda x: (x @ x - 2.0001, 2 * x)},
     "a larger domain": {"domain": sets.Box(-3, 4, dim=2)},
     "another kind of domain": {"domain": sets.L2Ball(3.0, center=[0.0, 0.0])},
@@ -155,7 +159,9 @@ RULES = {
 @pytest.mark.parametrize("change", RULES)
 def test_other_step_rules_are_refused(change, tmp_path):
     path, rules = tmp_path / "run", RULES[change]
-    one, other = (Averaged(SwitchingSubgradient(step_size=rule, slack=Constant(1e-3))) for rule in rules)
+    one, other = (
+        Averaged(SwitchingSubgradient(step_size=rule, slack=Constant(1e-3))) for rule in rules
+    )
     solve(problem(), one, START, max_steps=5, checkpoint=path)
     with pytest.raises(CheckpointError, match="its solver is another: solver, step_size"):
         solve(problem(), other, START, max_steps=9, checkpoint=path)
