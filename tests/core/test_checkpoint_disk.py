@@ -55,8 +55,8 @@ CALLS = {
     "write": lambda patch: patch.setattr(
         module,
         "open",
-        lambda *a: ReadOnlyFile(builtins.open(*a)),
-        raising=False,  # noqa: SIM115
+        lambda *a: ReadOnlyFile(builtins.open(*a)),  # noqa: SIM115
+        raising=False,
     ),
     "fsync": lambda patch: patch.setattr(os, "fsync", read_only),
     "replace": lambda patch: patch.setattr(os, "replace", read_only),
