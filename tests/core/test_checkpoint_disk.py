@@ -53,7 +53,10 @@ class ReadOnlyFile:
 CALLS = {
     "open": lambda patch: patch.setattr(module, "open", read_only, raising=False),
     "write": lambda patch: patch.setattr(
-        module, "open", lambda *a: ReadOnlyFile(builtins.open(*a)), raising=False
+        module,
+        "open",
+        lambda *a: ReadOnlyFile(builtins.open(*a)),  # noqa: SIM115
+        raising=False,
     ),
     "fsync": lambda patch: patch.setattr(os, "fsync", read_only),
     "replace": lambda patch: patch.setattr(os, "replace", read_only),
@@ -70,11 +73,12 @@ def test_a_call_that_refuses_is_a_warning(call, unlink, tmp_path, monkeypatch):
     )
     go(path, 10)
     kept = path.read_bytes()
-    with monkeypatch.context() as patch, pytest.warns(CheckpointWarning, match="Read-only"):
+    with monkeypatch.context() as patch:
         CALLS[call](patch)
         if not unlink:
             patch.setattr(Path, "unlink", read_only)
-        result = go(path)
+        with pytest.warns(CheckpointWarning, match="Read-only"):
+            result = go(path)
     np.testing.assert_array_equal(result.x, expected.x)
     assert result.nit == 30
     if call != "open of the folder":  # there the file itself was written
@@ -126,7 +130,7 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "run"
     go(path, 10)
     monkeypatch.setattr(Path, "read_bytes", read_only)
-    with pytest.raises(CheckpointError, match="cannot be read .*Read-only file system"):
+    with pytest.raises(CheckpointError, match=r"cannot be read .*Read-only file system"):
         go(path)
 
 

@@ -1,5 +1,6 @@
 """Whatever is in a checkpoint file: it is the run, or a sentence; nothing in it is ever executed."""
 
+import contextlib
 import hashlib
 import json
 import os
@@ -57,8 +58,7 @@ def is_refused_or_the_same(data, path, result):
     try:
         again = go(path)
     except CheckpointError as error:
-        assert str(path) in str(error)
-        return True
+        return str(path) in str(error)
     np.testing.assert_array_equal(again.x, result.x)
     assert again.nit == result.nit
     return False
@@ -148,10 +148,8 @@ def test_sealed_rubbish_anywhere_in_the_run(whole, tmp_path):
                 crafted = dict(text, contents=dict(text["contents"], fields=changed))
                 path_here = tmp_path / "run"
                 path_here.write_bytes(joined(crafted, arrays))
-                try:
+                with contextlib.suppress(CheckpointError):
                     go(path_here)  # harmless, such as another time that the run took
-                except CheckpointError:
-                    pass
     missing = {key: value for key, value in fields.items() if key != "t"}
     crafted = dict(text, contents=dict(text["contents"], fields=missing))
     assert is_refused_or_the_same(joined(crafted, arrays), tmp_path / "run", result)

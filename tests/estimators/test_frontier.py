@@ -1,5 +1,7 @@
 """The trade-off curve: certified points, knee, splits, resuming after a kill."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ from equipoise import (
     ConstrainedClassifier,
     NeymanPearsonClassifier,
     coverage,
+    custom,
     demographic_parity,
     equalized_odds,
     frontier,
@@ -16,6 +19,8 @@ from equipoise.datasets import make_census
 from equipoise.estimators._frontier.curve import Frontier, FrontierPoint
 from equipoise.estimators._training import Training
 from equipoise.run._checkpoint import CheckpointError
+from equipoise.run._container import pack, unpack
+from equipoise.run._storable import storable_types
 
 BOUNDS = [0.02, 0.05, 0.1, 0.15]
 
@@ -131,6 +136,51 @@ def test_a_checkpoint_of_other_data_or_rules_is_refused(data, tmp_path):
         frontier(model, data.X, data.y, [0.05, 0.1], rule=equalized_odds, **options)
     again = frontier(model, data.X.copy(), data.y, [0.05, 0.1], **options)
     assert [point.seconds for point in again.points] == [point.seconds for point in first.points]
+
+
+def test_a_changed_closure_is_refused(data, tmp_path):
+    """Two rules of one name and one code, with other numbers inside: a stored point is not of the other."""
+
+    def with_target(target):
+        def mean_score(scores, y, groups):
+            return scores.mean() - target, np.full(scores.size, 1.0 / scores.size)
+
+        return lambda bound: [custom(mean_score), recall(at_least=bound)]
+
+    model, place = ConstrainedClassifier(), {"checkpoint": tmp_path / "curve"}
+    first = frontier(model, data.X, data.y, [0.6, 0.7], rule=with_target(-0.8), **place)
+    again = frontier(model, data.X, data.y, [0.6, 0.7], rule=with_target(-0.8), **place)
+    assert [point.seconds for point in again.points] == [point.seconds for point in first.points]
+    with pytest.raises(
+        CheckpointError, match="belongs to another run: its list of rules is another"
+    ):
+        frontier(model, data.X, data.y, [0.6, 0.7], rule=with_target(-1.2), **place)
+
+
+def test_what_changes_no_model_does_not_matter(data, tmp_path):
+    options = {"sensitive_features": data.groups, "checkpoint": tmp_path / "curve"}
+    rule, seen = demographic_parity(0.1), []
+    first = frontier(ConstrainedClassifier(rule), data.X, data.y, [0.1], **options)
+    watched = ConstrainedClassifier(rule, callback=seen.append, verbose=True)
+    again = frontier(watched, data.X, data.y, [0.1], **options)
+    assert again.points[0].seconds == first.points[0].seconds
+    assert not seen
+
+
+def test_rubbish_in_a_stored_curve_is_refused(data, tmp_path):
+    options = {"sensitive_features": data.groups, "checkpoint": tmp_path / "curve"}
+    model = ConstrainedClassifier(demographic_parity(0.1))
+    frontier(model, data.X, data.y, [0.05, 0.1], **options)
+    path = tmp_path / "curve" / "split-0.checkpoint"
+    types = storable_types()
+    whole = unpack(path.read_bytes(), types)
+    for points in (whole.points[::-1], [replace(whole.points[0], coef=np.zeros(3))]):
+        path.write_bytes(b"".join(pack(replace(whole, points=points), types)))
+        with pytest.raises(CheckpointError, match="its points are not those of these bounds"):
+            frontier(model, data.X, data.y, [0.05, 0.1], **options)
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(CheckpointError, match="checksum"):
+        frontier(model, data.X, data.y, [0.05, 0.1], **options)
 
 
 def test_the_knee_of_a_curve_that_falls_with_the_bound():

@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+LOOK_UP = 0.1  # seconds after which the waiting thread sees to signals. Chosen: nobody notices.
+
 
 def interruptible(program: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
     """Return ``program(*arguments, **options)``, computed in another thread.
@@ -25,7 +27,8 @@ def interruptible(program: Callable[..., Any], *arguments: Any, **options: Any) 
 
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
-    thread.join()
+    while thread.is_alive():  # a signal that the system hands to the other thread is seen here too
+        thread.join(LOOK_UP)
     if errors:
         raise errors[0]
     return answers[0]

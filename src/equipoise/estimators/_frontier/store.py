@@ -60,7 +60,7 @@ class PathStore:
             "data": training.table.digest(),
             "settings": digest(rules, settings),
             "solver": content(solver),
-            "rules": [_functions(training, wanted) for wanted in rules],
+            "list of rules": [_functions(training, wanted) for wanted in rules],
         }
         self._types = storable_types(solver if isinstance(solver, Solver) else None)
         self._checkpoint = Checkpoint(folder / f"split-{number}.checkpoint")
