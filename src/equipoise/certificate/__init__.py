@@ -3,7 +3,8 @@
 What ``__all__`` lists may be imported from here. Everything else is private and may change.
 """
 
-from equipoise.certificate._curvature import Curvature, curvature_at, violation_curvature
+from equipoise.certificate._curvature import curvature_at, violation_curvature
+from equipoise.certificate._curvature_bounds import Curvature
 from equipoise.certificate._examiner import Certificate, certify, examine, with_curvature
 from equipoise.certificate._infeasibility import Infeasibility, diagnose
 from equipoise.certificate._kinks import NearKKT, near_kinks

@@ -9,22 +9,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 
 from equipoise._array import Array, norm, to_numpy
 from equipoise._problem import Point, Problem
 from equipoise.certificate._critical_cone import CriticalCone, domain_cone
+from equipoise.certificate._curvature_bounds import CONVEX, NO_DIRECTION, Curvature
 from equipoise.certificate._lanczos import LeastCurvature, least_curvature
 from equipoise.certificate._products import HessianProducts
 
 # Products at the most. A critical cone of no more dimensions is looked at completely. Chosen.
 MAX_PRODUCTS = 50
-
-# Curvature that is not below minus this share of the largest one counts as non-negative. Chosen: two
-# digits above the error of differences.
-FLAT = 1e-5
 
 # Of multipliers and of the domain's normal, as many residuals are in doubt where non-negative curvature is
 # claimed. Where negative curvature is, only one: a direction along which the objective rises faster is
@@ -34,68 +31,14 @@ DOUBTED_RESIDUALS = 10.0
 Product = Callable[[np.ndarray], tuple[np.ndarray, float]]
 
 
-@dataclass(frozen=True)
-class Curvature:
-    """The least curvature ``v'Hv / |v|^2`` over critical directions lies between `lower` and `upper`.
-
-    Attributes
-    ----------
-    lower, upper : float
-        Both are infinite where no direction is critical; 0 and infinity where the problem is convex, and
-        nothing was computed. `lower` is minus infinity where no bound is known.
-    largest : float
-        The largest curvature that was met, without its sign: the scale of the others.
-    direction : ndarray of shape (d,) or None
-        A direction of length 1 that bends the least among those looked at. It need not be critical
-        where constraints are weakly active.
-    along : float
-        The curvature along `direction`.
-    worth : str
-        What the bounds rest on: "proved", "by differences" of gradients, or "in probability", where
-        the cone has more dimensions than products were taken.
-    """
-
-    lower: float
-    upper: float
-    largest: float = 0.0
-    direction: np.ndarray | None = field(default=None, repr=False)
-    along: float = math.inf
-    worth: str = "proved"
-
-    @property
-    def positive(self) -> bool:
-        """Whether even the direction that bends the least clearly bends up."""
-        return self.along > FLAT * self.largest
-
-    @property
-    def negative(self) -> bool:
-        """Whether some critical direction bends down: the point is a saddle or a maximum."""
-        return self.upper < 0.0
-
-    @property
-    def non_negative(self) -> bool:
-        """Whether no critical direction bends down, but for a 1e-5 of the largest curvature."""
-        return self.lower >= -FLAT * self.largest
-
-    def __str__(self) -> str:
-        if self.upper == math.inf and self.non_negative:
-            return "non-negative (proved)"
-        if self.negative:
-            return f"{self.upper:.2e} ({self.worth}): a saddle or a maximum"
-        if self.non_negative:
-            return f"non-negative, at least {self.lower:.2e} ({self.worth})"
-        return f"undecided, between {self.lower:.2e} and {self.upper:.2e} ({self.worth})"
-
-
-CONVEX = Curvature(0.0, math.inf)
-"""What holds for convex functions, without any product."""
-
-NO_DIRECTION = Curvature(math.inf, math.inf)
-"""What holds where no direction is critical: the point is a strict local minimum."""
-
-
 def curvature_at(
-    problem: Problem, point: Point, multipliers: np.ndarray, residual: float, *, seed: int = 0
+    problem: Problem,
+    point: Point,
+    multipliers: np.ndarray,
+    residual: float,
+    *,
+    most: int = MAX_PRODUCTS,
+    seed: int = 0,
 ) -> Curvature | None:
     """Return the least curvature at an evaluated KKT point; None where the functions have kinks.
 
@@ -106,6 +49,9 @@ def curvature_at(
     multipliers : ndarray of shape (m,)
     residual : float
         The KKT residual there: multipliers are known no better.
+    most : int
+        Hessian products at the most; each is one evaluation where the problem has none, and three
+        where the sign is not clear.
     seed : int
         Of the random vector that the search starts from.
     """
@@ -123,10 +69,10 @@ def curvature_at(
     for central in (False, True):
         products = HessianProducts(problem, point, weights, central)
         product = _bent(products, problem, point, gradient)
-        found = least_curvature(product, outer.project, problem.dim, MAX_PRODUCTS, seed=seed)
-        if products.exact or found.value - found.error - found.missing > 0.0:
+        found = least_curvature(product, outer.project, problem.dim, most, seed=seed)
+        if products.exact or found.value - found.error > 0.0:
             break  # rough differences suffice, as they do at most minima
-    if found.value - found.error - found.missing <= 0.0:  # what the constraints add may be inexact
+    if found.value - found.error <= 0.0:  # what the constraints add may be inexact
         found = _doubted(
             found, HessianProducts(problem, point, _one(weights.size)), point, residual
         )

@@ -10,7 +10,8 @@ import numpy as np
 from equipoise import _check
 from equipoise._array import Array, all_finite, norm, to_numpy
 from equipoise._problem import Point, Problem
-from equipoise.certificate._curvature import Curvature, curvature_at
+from equipoise.certificate._curvature import MAX_PRODUCTS, curvature_at
+from equipoise.certificate._curvature_bounds import Curvature
 from equipoise.certificate._multipliers import finite_rows, fit_multipliers
 from equipoise.certificate._residuals import Residuals
 from equipoise.certificate._rounding import with_rounding
@@ -159,9 +160,12 @@ def certify(
         return with_curvature(problem, point, certificate) if near else certificate
 
 
-def with_curvature(problem: Problem, point: Point, certificate: Certificate) -> Certificate:
-    """Return the certificate of an evaluated point with its curvature."""
-    found = curvature_at(problem, point, certificate.multipliers, certificate.residual)
+def with_curvature(
+    problem: Problem, point: Point, certificate: Certificate, most: int = MAX_PRODUCTS
+) -> Certificate:
+    """Return the certificate of an evaluated point with its curvature, from at most `most` products."""
+    lam, residual = certificate.multipliers, certificate.residual
+    found = curvature_at(problem, point, lam, residual, most=min(most, MAX_PRODUCTS))
     return replace(certificate, curvature=found)
 
 

@@ -16,6 +16,7 @@ from equipoise.run._budget import Budget
 from equipoise.run._checkpoint import Checkpoint, Timer, identify
 from equipoise.run._elsewhere import Elsewhere, allowance
 from equipoise.run._escape import (
+    KKT_WITHOUT_TOL,
     MAX_DEPARTURES,
     Departures,
     from_kkt_point,
@@ -33,6 +34,9 @@ from equipoise.solvers import Solver
 
 # From a point where a run stops for another reason, it does not go on.
 LEAVABLE = (Status.CONVERGED, Status.STALLED, Status.LOCALLY_INFEASIBLE)
+
+# The curvature may take one product for so many evaluations and products of the run, or a few anyway. Chosen.
+COST_PER_PRODUCT, FEW_PRODUCTS = 4, 20
 
 
 class Run:
@@ -156,12 +160,12 @@ class Run:
         point = self.watched.free(certificate.x)
         if is_kkt(certificate, self.tol):
             with self.watch.paused():
-                certificate = self.latest = with_curvature(self.problem, point, certificate)
+                certificate = self.latest = self._with_curvature(certificate)
         if past.count >= MAX_DEPARTURES or self.t >= max_steps:
             return False
         if certificate.curvature is not None:
             new = from_kkt_point(self.watched, point, certificate)
-        elif certificate.violation > self.tol:
+        elif certificate.violation > max(self.tol, KKT_WITHOUT_TOL):
             with self.watch.paused():
                 found = violation_curvature(self.problem, point)
             new = from_violation(self.watched, point, found)
@@ -234,13 +238,19 @@ class Run:
             error=self.error,
         )
 
+    def _with_curvature(self, certificate: Certificate) -> Certificate:
+        """Look at the curvature, at the cost of a share of what the run has cost, or of a few products."""
+        cost = self.counter.values + self.counter.products
+        most = max(FEW_PRODUCTS, cost // COST_PER_PRODUCT)
+        return with_curvature(self.problem, self.watched.free(certificate.x), certificate, most)
+
     def _second_look(self, certificate: Certificate) -> Certificate:
         """Return the certificate with its curvature, where success is to be claimed of it."""
         known = certificate.curvature is not None or not self.second_order
         if known or self.tol == 0.0 or certificate.residual > self.tol:
             return certificate
         try:
-            return with_curvature(self.problem, self.watched.free(certificate.x), certificate)
+            return self._with_curvature(certificate)
         except (NonFiniteError, KeyboardInterrupt):
             return certificate  # nothing is known; the run's result is not lost
 
