@@ -136,6 +136,14 @@ def test_a_proof_rests_on_a_center_in_the_domain():
     assert not replace(proof, center=np.array([30.0])).check(problem)
 
 
+def test_gradients_that_are_known_roughly_prove_nothing_far_away():
+    wide = sets.Box(-1000, 1000, dim=1)
+    rows = linear([1], -1), linear([-1], -1)
+    proof = prove_infeasible(under(*rows, domain=wide), np.ones(1)).proof
+    assert proof.check(under(*rows, domain=wide))
+    assert not proof.check(under(*rows, domain=wide, facts=replace(CONVEX, rounding=1e-3)))
+
+
 def test_a_run_that_proves_it_shows_the_proof():
     problem = under(
         linear([1, 0], -1),

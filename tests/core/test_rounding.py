@@ -40,6 +40,20 @@ def test_multipliers_that_cancel_certify_nothing(size, scale):
     assert certificate.residual >= np.sqrt(2) - 1e-9
 
 
+def test_a_small_residual_hides_no_larger_error():
+    """The slope 1e-9 is left of terms of 1e12, which are known to 1e-4."""
+    row = np.array([1.0, -1.0])
+    problem = FunctionProblem(
+        lambda x: (1e-9 * x.sum(), np.full(2, 1e-9)),
+        [lambda x: (row @ x, row), lambda x: (-(row @ x), -row)],
+        dim=2,
+    )
+    assert certify(problem, np.zeros(2), [1e12, 1e12]).stationarity > 1e-4
+    assert certify(problem, np.zeros(2), [1.0, 1.0]).stationarity == pytest.approx(
+        1.4142e-9, rel=1e-3
+    )
+
+
 def test_an_equality_as_two_inequalities_is_no_false_success():
     problem = kinks_under_equality()
     result = solve(problem, tol=1e-6)
@@ -111,7 +125,7 @@ def test_many_terms_are_measured_by_a_few_random_sums():
     huge = np.full(80, 1e17)
     certificate = certify(problem, np.zeros(5), huge, second_order=False)
     exact = rounding.UNIT * 1e17 * np.linalg.norm(problem.A, axis=1).sum()
-    assert 0.1 * exact < certificate.stationarity < 20 * exact
+    assert 0.5 * exact < certificate.stationarity < 5 * exact
     assert problem.passes <= 2 + rounding.PROBES
 
 

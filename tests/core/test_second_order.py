@@ -1,12 +1,22 @@
 """Runs do not end at saddles and maxima, and say so where they must."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
 from equipoise import ConstrainedClassifier, FunctionProblem, Status, certify, sets, solve
 from equipoise._problem import Facts
+from equipoise.certificate import violation_curvature
 from equipoise.problems import REFERENCES
-from equipoise.run._escape import Departures
+from equipoise.run._escape import (
+    MAX_DEPARTURES,
+    Departures,
+    from_kkt_point,
+    from_violation,
+    starts_stuck,
+)
+from equipoise.solvers import Solver
 
 A = np.array([[2.0, 1.0, 0.0], [1.0, -1.0, 0.5], [0.0, 0.5, 3.0]])
 SPHERE = [lambda x: (x @ x - 1, 2 * x), lambda x: (1 - x @ x, -2 * x)]
@@ -225,3 +235,69 @@ def test_fits_do_not_look_at_curvature():
     model = ConstrainedClassifier().fit(X, X[:, 0] + rng.normal(size=80) > 0)
     assert model.result_.certificate.curvature is None
     assert model.result_.status is Status.CONVERGED
+
+
+@dataclass(frozen=True)
+class Stubborn(Solver):
+    """Goes back to 0 whatever it is given to start from."""
+
+    def init(self, problem, x0):
+        problem.at(x0)
+        return np.zeros_like(x0)
+
+    def step(self, problem, state, t, rng):
+        return state
+
+    def output(self, state):
+        return state, np.zeros(0)
+
+    def verdict(self, state):
+        return Status.CONVERGED
+
+
+def test_a_point_is_left_ten_times_at_the_most():
+    problem, _ = symmetric("two wells", smooth=True)
+    result = solve(problem, Stubborn(), tol=1e-6)
+    assert not result.success
+    assert result.status is Status.STALLED
+    assert result.nit == 0
+    assert f"no minima: {MAX_DEPARTURES}." in result.message
+    assert "saddle or a maximum" in result.message
+
+
+@pytest.mark.parametrize(
+    ("x", "stuck"),
+    [([0.0, 0.0], True), ([1e-6, 0.0], False), ([0.5, 0.0], False), ([2.0, 0.0], False)],
+)
+def test_a_start_is_stuck_where_nothing_has_a_slope(x, stuck):
+    problem = FunctionProblem(square, [outside], dim=2)
+    x = np.array(x)
+    certificate = certify(problem, x, np.zeros(1), second_order=False)
+    assert starts_stuck(problem, problem.at(x), certificate) == stuck
+    free = FunctionProblem(two_wells, dim=2)
+    certificate = certify(free, x, second_order=False)
+    assert starts_stuck(free, free.at(x), certificate) == stuck
+
+
+@pytest.mark.parametrize(("depth", "left"), [(0.02, False), (0.1, True)])
+def test_a_violation_that_hardly_falls_is_not_worth_a_restart(depth, left):
+    """From its maximum 1 the constraint falls to ``1 - depth`` and rises again."""
+
+    def waves(x):
+        return 1 - 0.5 * depth * (1 - np.cos(10 * x[0])), -5 * depth * np.sin(10 * x)
+
+    problem = FunctionProblem(square, [waves], dim=1)
+    point = problem.at(np.zeros(1))
+    new = from_violation(problem, point, violation_curvature(problem, point))
+    assert (new is not None) == left
+
+
+def test_a_slope_within_the_residual_is_not_taken_for_a_way_out():
+    def tilted(x):
+        return 1e-7 * x[0] + x[1] ** 2, np.array([1e-7, 2 * x[1]])
+
+    problem = FunctionProblem(tilted, domain=sets.Box(-1, 1, dim=2))
+    certificate = certify(problem, np.zeros(2))
+    assert certificate.residual == pytest.approx(1e-7)
+    assert not certificate.curvature.positive
+    assert from_kkt_point(problem, problem.at(np.zeros(2)), certificate) is None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from equipoise._array import like, norm, to_numpy
-from equipoise._problem import NonFiniteError, Point, Problem
+from equipoise._problem import Point, Problem
 
 # Where differences of gradients disagree with differences of values by more than this share of the
 # product, the step is too long for these functions. Chosen.
@@ -100,5 +100,5 @@ class HessianProducts:
         try:
             point = self.problem.at(like(x, self.point.x))
             return float(self.weights @ point.values), to_numpy(point.vjp(self.weights))
-        except NonFiniteError:
+        except (ArithmeticError, ValueError):  # a function may refuse points outside the domain
             return np.nan, np.full(x.size, np.nan)

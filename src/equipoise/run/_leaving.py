@@ -9,7 +9,13 @@ from equipoise._problem import NonFiniteError, Problem
 from equipoise._status import Status
 from equipoise.certificate import Certificate, violation_curvature, with_curvature
 from equipoise.run._elsewhere import Elsewhere, allowance
-from equipoise.run._escape import from_kkt_point, from_violation, is_kkt, starts_stuck
+from equipoise.run._escape import (
+    KKT_WITHOUT_TOL,
+    from_kkt_point,
+    from_violation,
+    is_kkt,
+    starts_stuck,
+)
 from equipoise.run._watched import WatchedProblem
 
 # From a point where a run stops for another reason, it does not go on.
@@ -53,7 +59,7 @@ class Leaving:
         point = self.watched.free(certificate.x)
         if certificate.curvature is not None:
             return from_kkt_point(self.watched, point, certificate)
-        if certificate.violation <= self.tol:
+        if certificate.violation <= max(self.tol, KKT_WITHOUT_TOL):
             return None
         new = from_violation(self.watched, point, violation_curvature(self.problem, point))
         if new is not None:
