@@ -284,3 +284,16 @@ def test_a_function_may_refuse_points_outside_its_domain():
     found = at(FunctionProblem(objective, domain=sets.Box(1e-9, 1, dim=1)), [1e-5])
     assert found.non_negative
     assert found.along == pytest.approx(1e5, rel=0.1)
+
+
+def test_the_violation_at_a_corner_bends_down_nowhere_in_the_domain():
+    """``1 + x1 x2 <= 0`` at the corner of a box: only directions that leave it lower the violation."""
+
+    def constraint(x):
+        return 1 + x[0] * x[1], np.array([x[1], x[0]])
+
+    box = sets.Box(0, 1, dim=2)
+    problem = FunctionProblem(lambda x: (0.0, 0 * x), [constraint], domain=box)
+    assert not violation_curvature(problem, problem.at(np.zeros(2))).negative
+    around = FunctionProblem(lambda x: (0.0, 0 * x), [constraint], domain=sets.Box(-1, 1, dim=2))
+    assert violation_curvature(around, around.at(np.zeros(2))).negative
