@@ -301,3 +301,14 @@ def test_a_slope_within_the_residual_is_not_taken_for_a_way_out():
     assert certificate.residual == pytest.approx(1e-7)
     assert not certificate.curvature.positive
     assert from_kkt_point(problem, problem.at(np.zeros(2)), certificate) is None
+
+
+def test_a_short_way_down_is_found():
+    """``-x^2 + 1000 x^4`` falls from 0 to ``|x| = 0.0224``, and rises beyond 0.032."""
+
+    def narrow(x):
+        return -(x[0] ** 2) + 1e3 * x[0] ** 4, -2 * x + 4e3 * x**3
+
+    result = solve(FunctionProblem(narrow, domain=sets.Box(-1, 1, dim=1)), tol=1e-6)
+    assert result.success
+    assert abs(result.x[0]) == pytest.approx(np.sqrt(1 / 2000), rel=1e-4)

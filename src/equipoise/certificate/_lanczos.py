@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,6 +20,10 @@ FAILURE = 1e-6
 # A direction is good enough to stop at after so many products, where its residual is at most this share
 # of its curvature. Chosen; smaller spaces are looked at completely.
 ENOUGH_PRODUCTS, GOOD_DIRECTION = 12, 0.1
+
+# After how many products it is tried whether a direction is good enough. Chosen: the eigenvectors that
+# tell cost more than a product with a small matrix does.
+TRIED_EVERY = 4
 
 Product = Callable[[np.ndarray], tuple[np.ndarray, float]]
 
@@ -84,33 +88,42 @@ def least_curvature(
         Of the random vectors.
     """
     rng = np.random.default_rng(seed)
-    Q, Z = np.empty((0, dim)), np.empty((0, dim))
-    error, complete = 0.0, False
-    q = _fresh(rng, project, Q)  # 1
-    while not (complete := q is None) and len(Q) < most:
-        assert q is not None
+    most = min(most, dim)
+    Q, Z, M = np.empty((most, dim)), np.empty((most, dim)), np.empty((most, most))
+    error, k = 0.0, 0
+    q = _fresh(rng, project, Q[:0])  # 1
+    while q is not None and k < most:
         z, wrong = product(q)
         z = project(z)  # 2
         if not np.isfinite(z).all():
-            return LeastCurvature(math.nan, math.inf, math.inf, math.inf, None, len(Q) + 1)
-        Q, Z, error = np.vstack((Q, q)), np.vstack((Z, z)), error + wrong
-        M = Q @ Z.T
-        error_of_M = error + 0.5 * float(np.linalg.norm(M - M.T))
-        values, vectors = np.linalg.eigh(0.5 * (M + M.T))
-        value, largest = float(values[0]), float(np.abs(values).max())
-        direction = vectors[:, 0] @ Q
-        off = norm(vectors[:, 0] @ Z - value * direction)
-        good = value < -error_of_M and off <= GOOD_DIRECTION * abs(value)
-        if good and len(Q) >= ENOUGH_PRODUCTS:  # 4
-            break
-        rest = project(_without(z, Q))  # 3
+            return LeastCurvature(math.nan, math.inf, math.inf, math.inf, None, k + 1)
+        Q[k], Z[k] = q, z
+        M[k, : k + 1], M[:k, k] = Z[: k + 1] @ q, Q[:k] @ z
+        k, error = k + 1, error + wrong
+        if k >= ENOUGH_PRODUCTS and k % TRIED_EVERY == 0:  # 4
+            found, off, _ = _least(Q[:k], Z[:k], M[:k, :k], error)
+            if found.value < -found.error and off <= GOOD_DIRECTION * abs(found.value):
+                break
+        rest = project(_without(z, Q[:k]))  # 3
         size = norm(rest)
-        q = rest / size if size > NOTHING_LEFT * norm(z) else _fresh(rng, project, Q)
-    if len(Q) == 0:
+        q = rest / size if size > NOTHING_LEFT * norm(z) else _fresh(rng, project, Q[:k])
+    if k == 0:
         return LeastCurvature(math.inf, 0.0, 0.0, 0.0, None, 0)
-    missing = 0.0 if complete else _missing(len(Q), dim, float(values[-1] - values[0]))
+    found, _, spread = _least(Q[:k], Z[:k], M[:k, :k], error)
+    return found if q is None else replace(found, missing=_missing(k, dim, spread))
+
+
+def _least(
+    Q: np.ndarray, Z: np.ndarray, M: np.ndarray, error: float
+) -> tuple[LeastCurvature, float, float]:
+    """Return the least eigenvector of M with its residual, and the spread of all eigenvalues."""
+    values, vectors = np.linalg.eigh(0.5 * (M + M.T))
+    value, largest = float(values[0]), float(np.abs(values).max())
+    direction = vectors[:, 0] @ Q
     rounding = 10 * np.finfo(float).eps * len(Q) * largest
-    return LeastCurvature(value, error_of_M + rounding, missing, largest, direction, len(Q))
+    error = error + rounding + 0.5 * float(np.linalg.norm(M - M.T))
+    found = LeastCurvature(value, error, 0.0, largest, direction, len(Q))
+    return found, norm(vectors[:, 0] @ Z - value * direction), float(values[-1] - values[0])
 
 
 def _fresh(
