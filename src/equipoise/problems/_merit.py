@@ -97,6 +97,7 @@ class MeritProblem(Problem):
         self.base, self.merit = base, merit
         self.dim, self.domain = base.dim, base.domain
         self.n_constraints, self.names = 0, ()
+        self.sketched = base.sketched  # what suits the base suits its merit
 
     @cached_property
     def facts(self) -> Facts:  # type: ignore[override]
