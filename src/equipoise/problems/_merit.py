@@ -130,6 +130,7 @@ class MeritProblem(Problem):
         self.merit = _check.kind("MeritProblem", "merit", merit, Merit)
         self.dim, self.domain = base.dim, base.domain
         self.n_constraints, self.names = 0, ()
+        self.sketched = base.sketched  # what suits the base suits its merit
 
     @cached_property
     def facts(self) -> Facts:  # type: ignore[override]

@@ -59,6 +59,11 @@ class Sequence(Solver[State]):
         """What theory promises of the second method."""
         return self.second.guarantee
 
+    @property
+    def exact(self) -> bool:  # type: ignore[override]
+        """Whether the first method's multipliers belong to its output at every step."""
+        return self.first.exact
+
     def init(self, problem: Problem, x0: Array) -> State:
         """Return the state before the first step."""
         return State(False, self.first.init(problem, x0), 0)

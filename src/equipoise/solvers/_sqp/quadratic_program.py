@@ -78,7 +78,8 @@ class QuadraticProgram:
             return 1.0
         ahead = np.concatenate((self.J @ p, p, -p))
         left = np.concatenate((-self.f - self.J @ s, rows.high - s, s - rows.low))
-        return max(1.0, float(np.min(left[ahead > 1e-12] / ahead[ahead > 1e-12], initial=np.inf)))
+        near = ahead > 1e-12  # the others do not come nearer, but for rounding
+        return max(1.0, float(np.min(left[near] / ahead[near], initial=np.inf)))
 
     def elastic(self) -> Answer | None:
         """Return the minimiser where a function may be positive at a price, in units of its row's length."""

@@ -14,6 +14,10 @@ from equipoise.solvers._sqp.state import State
 # Dampings that are tried, each so many times the one before; and the factor after a success. Chosen.
 TRIES, STRONGER, WEAKER = 8, 10.0, 0.1
 
+# The least damping, and the least curvature of a variable relative to the others', so that the matrix is not
+# singular. Chosen.
+LEAST_DAMPING = 1e-8
+
 # The share of what the model promises that the violation must fall by; customary value.
 SUFFICIENT_DECREASE = 1e-4
 
@@ -32,7 +36,7 @@ def lower_violation(problem: Problem, state: State) -> tuple[Point, float] | Non
     rows, damping = linear_rows(problem.domain, x), state.damping
     h = 0.5 * float(np.square(np.maximum(f, 0.0)).sum())
     size = np.square(J[f > 0]).sum(axis=0)
-    ridge = np.maximum(size, 1e-8 * size.max(initial=1e-300))
+    ridge = np.maximum(size, LEAST_DAMPING * size.max(initial=1e-300))
     for _ in range(TRIES):
         H = np.diag(damping * ridge)
         answer = QuadraticProgram(H, np.zeros(x.size), f, J, rows).least_squares()
@@ -45,6 +49,6 @@ def lower_violation(problem: Problem, state: State) -> tuple[Point, float] | Non
         if ahead is not None:
             reached = 0.5 * float(np.square(np.maximum(w * ahead.constraints, 0.0)).sum())
             if reached <= h - SUFFICIENT_DECREASE * (h - left):
-                return ahead, max(damping * WEAKER, 1e-8)
+                return ahead, max(damping * WEAKER, LEAST_DAMPING)
         damping *= STRONGER
     return None
