@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.estimators._counted import Candidate, measure
+from equipoise._status import Status
+from equipoise.estimators._counted import Candidate, ended_early, measure
 from equipoise.estimators._infeasible import BrokenBound, complain
 from equipoise.estimators._runner import Runner
 from equipoise.estimators._threads import suitable_threads
@@ -40,6 +41,8 @@ def fit_class_losses(
             domain = Product([(ball, units.dim // K)] * K)
             problem = LearningProblem(rows, combination, domain=domain)
         fit = _solved(problem, estimator._runner(budget, aim), free)
+        if budget.wish is not None and fit.result.status is Status.NOT_FOUND:
+            fit = ended_early([fit], budget.wish)
         estimator.classes_ = table.labels
         estimator._store(units, fit, budget, table.dtype)
         estimator.class_errors_ = rows.wrong_by_class(fit.x) / totals

@@ -16,7 +16,7 @@ from equipoise.estimators._counted.sweep import swept
 from equipoise.problems import LearningProblem
 from equipoise.run import Verdict
 
-MOST_COMPARED = 100  # thresholds that keep the bounds: those with the fewest errors
+MOST_COMPARED = 100  # thresholds that keep the bounds: those nearest to the present one
 MOVED = (
     "The bounds hold on the counted rates, after the threshold was moved. The certificate says how far "
     "the model is from optimal."
@@ -46,9 +46,9 @@ def with_threshold(
     rows = problem.rows
     if rows.penalised[-1] != 0:  # no intercept
         return None
-    sweep = swept(problem, x, allowed, np.ones(2))
+    sweep = swept(problem, x, allowed)
     inside = np.flatnonzero(sweep.keeps[1:-1]) + 1
-    inside = inside[np.argsort(sweep.errors[inside], kind="stable")][:MOST_COMPARED]
+    inside = inside[np.argsort(np.abs(sweep.edges[inside]), kind="stable")][:MOST_COMPARED]
     smooth = [
         values[0] for values in map(problem.values_of, rows.at_thresholds(x, sweep.edges[inside]))
     ]
