@@ -10,7 +10,7 @@ import equipoise as eq
 from equipoise import ConstrainedClassifier, NeymanPearsonClassifier
 from equipoise.datasets import make_census
 from equipoise.estimators import InfeasibleError, InfeasibleWarning
-from equipoise.estimators._counted import fixed
+from equipoise.estimators._counted import fixed, shifting
 from equipoise.estimators._counted.proof import Cells, proved_by_counts, proved_by_shares
 from equipoise.estimators._counted.sweep import swept
 from equipoise.estimators._training import Task, Training
@@ -63,29 +63,34 @@ def test_a_sweep_counts_what_each_threshold_predicts(rng, weighted):
 # Simple models
 
 
-@pytest.mark.parametrize("rule", [eq.demographic_parity, eq.equalized_odds])
-@pytest.mark.parametrize("loss", ["logistic", "hinge"])
+@pytest.mark.parametrize(
+    ("rule", "loss"), [(eq.demographic_parity, "hinge"), (eq.equalized_odds, "logistic")]
+)
 def test_a_bound_of_0_is_met_by_a_constant_where_predictions_cannot_be_fixed(
     rule, loss, monkeypatch
 ):
     """As where rows are many."""
     monkeypatch.setattr(fixed, "MOST_ENTRIES", 0)
-    data = make_census(700, seed=2)
+    data = make_census(300, seed=2)
     model = ConstrainedClassifier(rule(0.0), loss=loss, on_infeasible="ignore", max_steps=200)
     model.fit(data.X, data.y, sensitive_features=data.groups)
     assert all(line.holds for line in model.report_.constraints)
     assert model.score(data.X, data.y) >= 1 - data.y.mean() - 0.01
 
 
-def test_a_fit_is_not_much_worse_than_the_best_constant():
-    data = make_census(500, seed=9)
-    race = data.attributes["race"]
-    model = ConstrainedClassifier(eq.equalized_odds(0.005), loss="hinge", C=0.2)
-    model.set_params(on_infeasible="ignore", max_seconds=30).fit(
-        data.X, data.y, sensitive_features=race
-    )
+@pytest.mark.parametrize("loss", ["logistic", "hinge"])
+def test_a_model_that_costs_much_accuracy_is_not_kept(loss, monkeypatch):
+    """Whatever the stages do: here the model they return predicts nearly everyone positive."""
+    import equipoise.estimators._counted as counted
+
+    monkeypatch.setattr(shifting, "is_settled", lambda *_: False)
+    monkeypatch.setattr(counted, "STAGES", (counted.FirstShift(), _Return(4.0)))
+    data = make_census(400, seed=1)
+    rules = [eq.equal_opportunity(0.3), eq.coverage(at_least=0.31)]
+    model = ConstrainedClassifier(rules, loss=loss, on_infeasible="raise")
+    model.fit(data.X, data.y, sensitive_features=data.groups)
     assert all(line.holds for line in model.report_.constraints)
-    assert model.score(data.X, data.y) >= max(data.y.mean(), 1 - data.y.mean()) - 0.01
+    assert model.score(data.X, data.y) > 0.75
 
 
 @pytest.mark.parametrize("loss", ["logistic", "hinge"])
@@ -93,7 +98,8 @@ def test_a_search_that_finds_nothing_takes_another_threshold(loss, monkeypatch):
     """Whatever the stages do: where none of them finds a model, simple models are tried."""
     import equipoise.estimators._counted as counted
 
-    monkeypatch.setattr(counted, "STAGES", (counted.FirstShift(), _GiveUp()))
+    monkeypatch.setattr(shifting, "is_settled", lambda *_: False)
+    monkeypatch.setattr(counted, "STAGES", (counted.FirstShift(), _Return(-2.0)))
     data = make_census(600, seed=1)
     rules = [eq.recall(0.9), eq.coverage(at_most=0.6), eq.demographic_parity(0.3)]
     model = ConstrainedClassifier(rules, loss=loss, on_infeasible="raise")
@@ -102,19 +108,22 @@ def test_a_search_that_finds_nothing_takes_another_threshold(loss, monkeypatch):
     assert model.score(data.X, data.y) > 0.6
 
 
-class _GiveUp:
+class _Return:
+    """A stage that returns the model without constraints, with all scores raised by a number."""
+
     name = "giving up"
 
+    def __init__(self, raised):
+        self.raised = raised
+
     def run(self, search):
-        """Return a model that breaks the bounds: one that predicts a few rows positive."""
         from dataclasses import replace
 
         from equipoise.estimators._counted import measure
 
         x = search.unconstrained.x.copy()
-        x[-1] -= 2.0
-        bad = replace(search.tried[-1].result, x=x)
-        return measure(search.problem, bad, search.allowed)
+        x[-1] += self.raised
+        return measure(search.problem, replace(search.tried[-1].result, x=x), search.allowed)
 
 
 def test_a_budget_that_ends_at_once_still_returns_a_simple_model():
@@ -242,7 +251,7 @@ def test_where_nothing_is_proved_it_is_said_that_no_model_was_found(rng):
 # A quick part of `benchmarks.hunt_fits`
 
 
-@pytest.mark.parametrize("number", [58, 86])
+@pytest.mark.parametrize("number", [134, 271])
 def test_a_few_fits_of_the_hunt(number):
     hunt = pytest.importorskip("benchmarks.hunt_fits")
     try:

@@ -136,8 +136,8 @@ def test_every_count_agrees(rule, rng):
     edges = np.array([-1.0, 0.0, 0.7])
     ours, theirs = (s.at_thresholds(x, edges) for s in (many, one))
     np.testing.assert_allclose(ours, theirs, atol=1e-12)
-    for ours, theirs in zip(many.above(x, edges), one.above(x, edges)):
-        np.testing.assert_allclose(ours, theirs, atol=1e-12)
+    np.testing.assert_allclose(many.above(x, edges), one.above(x, edges), atol=1e-12)
+    np.testing.assert_allclose(many.classes_above(x, edges), one.classes_above(x, edges))
     for column in (None, "sex", "race"):
         ours, theirs = many.confusion(x, column), one.confusion(x, column)
         for name in ("rows", "weight", "squares", "positive"):

@@ -49,6 +49,8 @@ def fit_class_losses(
 
         if fit.result.status is Status.INTERRUPTED:
             fit = ended_early([fit], Status.INTERRUPTED)
+        elif budget.wish is not None and fit.result.status is Status.NOT_FOUND:
+            fit = ended_early([fit], budget.wish)
         fit, kept = described(fit, describe, budget)
         estimator._store(units, fit, budget, table.dtype, {"classes_": table.labels, **kept})
     over = estimator.class_losses_ - limits - np.insert(fit.allowed, target, np.inf)

@@ -164,13 +164,16 @@ class BlockSums(RowSums):
         scores, whole = self.scored(x).scores, self.whole
         return np.hstack((own, np.array([whole.values(scores - edge) for edge in edges])))
 
-    def above(self, x: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the thresholded sums and the weight of each class above each threshold."""
-        found = [part.above(x, edges) for part in self.parts]
-        own = reduce(add, (sums for sums, _ in found))
-        if self.whole is not None:
-            own = np.hstack((own, np.full((len(edges), self.whole.size), np.nan)))
-        return own, reduce(add, (classes for _, classes in found))
+    def above(self, x: np.ndarray, edges: np.ndarray) -> np.ndarray:
+        """Return the thresholded sums at each threshold."""
+        own = reduce(add, (part.above(x, edges) for part in self.parts))
+        if self.whole is None:
+            return own
+        return np.hstack((own, np.full((len(edges), self.whole.size), np.nan)))
+
+    def classes_above(self, x: np.ndarray, edges: np.ndarray) -> np.ndarray:
+        """Return the weight of the rows of each class above each threshold."""
+        return reduce(add, (part.classes_above(x, edges) for part in self.parts))
 
     def sorted_scores(self, x: np.ndarray) -> np.ndarray:
         """Return the scores of the rows that count, ascending."""

@@ -146,13 +146,15 @@ class MemorySums(RowSums):
         found = [self.sums.values(scores - edge) for edge in edges]
         return np.array(found).reshape(len(edges), self.n_sums)
 
-    def above(self, x: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the thresholded sums and the weight of each class above each threshold."""
-        places, count = np.searchsorted(edges, self.model.predicted(x)), len(edges)
-        cells = np.bincount(
-            2 * places + self._table.positive, self._table.weights(), 2 * (count + 1)
-        ).reshape(-1, 2)
-        return self.sums.above(places, count), np.cumsum(cells[:0:-1], axis=0)[::-1]
+    def above(self, x: np.ndarray, edges: np.ndarray) -> np.ndarray:
+        """Return the thresholded sums at each threshold."""
+        return self.sums.above(np.searchsorted(edges, self.model.predicted(x)), len(edges))
+
+    def classes_above(self, x: np.ndarray, edges: np.ndarray) -> np.ndarray:
+        """Return the weight of the rows of each class above each threshold."""
+        cells = 2 * np.searchsorted(edges, self.model.predicted(x)) + self._table.positive
+        between = np.bincount(cells, self._table.weights(), 2 * (len(edges) + 1)).reshape(-1, 2)
+        return np.cumsum(between[:0:-1], axis=0)[::-1]
 
     def sorted_scores(self, x: np.ndarray) -> np.ndarray:
         """Return the scores of the rows that count, ascending."""

@@ -155,12 +155,15 @@ class RowSums(ABC):
         """Return the sums (E, R) with each of E numbers subtracted from all scores."""
 
     @abstractmethod
-    def above(self, x: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return what is counted above each of E ascending thresholds of the scores, in one pass.
+    def above(self, x: np.ndarray, edges: np.ndarray) -> np.ndarray:
+        """Return the thresholded sums (E, R) at each of E ascending thresholds, all in one pass.
 
-        The thresholded sums (E, R), NaN where they do not follow from predictions; and the weight
-        (E, 2) of the rows of each class.
+        NaN where a sum does not follow from predictions.
         """
+
+    @abstractmethod
+    def classes_above(self, x: np.ndarray, edges: np.ndarray) -> np.ndarray:
+        """Return the weight (E, 2) of the rows of each class above each of E ascending thresholds."""
 
     @abstractmethod
     def sorted_scores(self, x: np.ndarray) -> np.ndarray:

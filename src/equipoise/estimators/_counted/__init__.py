@@ -59,7 +59,8 @@ def fit_counted(
     if found is not None:
         return found
     tried = search.tried
-    if tried and not any(fit.keeps_bounds for fit in tried):
+    interrupted = runner.budget.wish is Status.INTERRUPTED  # then a fit ends at once
+    if tried and not interrupted and not any(fit.keeps_bounds for fit in tried):
         simple = best_simple(search)
         tried = tried if simple is None else [*tried, simple.candidate(search)]
     return ended_early(tried, runner.budget.wish or Status.STALLED)

@@ -26,6 +26,7 @@ from equipoise.run import Verdict
 
 WORSE = 0.01  # of the share of wrong predictions: less is not worth another model
 MOST_MODELS = 8  # whose thresholds are looked at
+FEW_MODELS = 2  # the same beside a certified model: that without constraints, and itself
 INTERCEPTS = (1e-3, 0.01, 0.1, 0.3, 1.0, 2.0, 3.0, 5.0)  # of a constant; the best one is taken
 CONSTANT = (
     "The bounds hold on the counted rates, by predicting the same of every row. The certificate says how "
@@ -85,7 +86,8 @@ def best_simple(search: Search, found: Candidate | None = None) -> Simple | None
         models.insert(0, np.array([-1.0, 0.0]))
         models.insert(0, np.array([1.0, 0.0]))
     best: Simple | None = None
-    for x in _distinct(models)[:MOST_MODELS]:
+    most = FEW_MODELS if found is not None and found.certified else MOST_MODELS
+    for x in _distinct(models)[:most]:
         better = swept(problem, x, allowed, search.class_factors).best(problem, allowed)
         if better is not None and (best is None or better[0] < best.error):
             best = Simple(better[1], better[0], MOVED)

@@ -60,11 +60,15 @@ class Sweep:
 
 
 def swept(
-    problem: LearningProblem, x: np.ndarray, allowed: np.ndarray, class_factors: np.ndarray
+    problem: LearningProblem,
+    x: np.ndarray,
+    allowed: np.ndarray,
+    class_factors: np.ndarray | None = None,
 ) -> Sweep:
     """Count predictions at all thresholds of the scores, in one pass over the sorted scores.
 
-    `class_factors` multiply the weights of the rows of each class in the errors.
+    `class_factors` multiply the weights of the rows of each class in the errors; without them, errors are
+    not counted.
     """
     rows = problem.rows
     scores = rows.sorted_scores(x)
@@ -74,14 +78,11 @@ def swept(
     every = max(1, -(-places.size // MOST_THRESHOLDS))
     between = (scores[places[::every]] + scores[places[::every] + 1]) / 2
     edges = np.concatenate(([scores[0] - 1.0], between, [scores[-1] + 1.0]))
-    sums, classes = rows.above(x, edges)
-    return Sweep(
-        x,
-        edges,
-        _keeps(problem, sums, allowed),
-        _errors(classes, class_factors),
-        complete and bool((allowed <= COUNTED).all()),
-    )
+    errors = np.zeros(edges.size)
+    if class_factors is not None:
+        errors = _errors(rows.classes_above(x, edges), class_factors)
+    keeps = _keeps(problem, rows.above(x, edges), allowed)
+    return Sweep(x, edges, keeps, errors, complete and bool((allowed <= COUNTED).all()))
 
 
 def _keeps(problem: LearningProblem, sums: np.ndarray, allowed: np.ndarray) -> np.ndarray:

@@ -16,7 +16,7 @@ from equipoise.estimators._counted.sweep import swept
 from equipoise.problems import LearningProblem
 from equipoise.run import Verdict
 
-# Of the thresholds that keep the bounds, so many with the fewest errors are compared by objective. Chosen.
+# Of the thresholds that keep the bounds, so many next to the present one are compared by objective. Chosen.
 MAX_COMPARED = 100
 
 MOVED = (
@@ -48,9 +48,9 @@ def with_threshold(
     rows = problem.rows
     if rows.penalised[-1] != 0:  # no intercept
         return None
-    sweep = swept(problem, x, allowed, np.ones(2))
+    sweep = swept(problem, x, allowed)
     inside = np.flatnonzero(sweep.keeps[1:-1]) + 1
-    inside = inside[np.argsort(sweep.errors[inside], kind="stable")][:MAX_COMPARED]
+    inside = inside[np.argsort(np.abs(sweep.edges[inside]), kind="stable")][:MAX_COMPARED]
     smooth = [
         values[0] for values in map(problem.values_of, rows.at_thresholds(x, sweep.edges[inside]))
     ]
