@@ -13,7 +13,7 @@ from equipoise._problem import Point, Problem
 from equipoise._status import Status
 from equipoise.solvers._newton.face_newton import newton_points
 from equipoise.solvers._parts.linear_rows import linear_rows
-from equipoise.solvers._penalty.linearised_penalty import LinearisedPenalty
+from equipoise.solvers._penalty.linearised_penalty import LinearisedPenalty, LinearProgramError
 from equipoise.solvers._penalty.steering import Add, Multiply, PenaltyRule, steer
 from equipoise.solvers._solver import DETERMINISTIC, SMOOTH, Claim, Guarantee, Solver
 
@@ -150,7 +150,10 @@ class ExactPenalty(Solver[State]):
         """Return the state after step `t`."""
         x, f, p, Delta = state.x, state.values, state.p, state.radius
         model = LinearisedPenalty(f, state.J, linear_rows(problem.domain, to_numpy(x)))
-        s, lam = model.minimise(p, Delta)  # 1
+        try:
+            s, lam = model.minimise(p, Delta)  # 1
+        except LinearProgramError:
+            return replace(state, radius=0.0)  # nothing more can be done from here
         trial = problem.at(problem.domain.project(x + like(s, x)))
         if self.products:  # 2
             beyond = newton_points(problem, problem.at(x), state.J, (s, lam), p, self.products)
@@ -167,7 +170,10 @@ class ExactPenalty(Solver[State]):
         x, f = point.x, point.values
         J = to_numpy(point.gradients(range(f.size)))
         model = LinearisedPenalty(f, J, linear_rows(problem.domain, to_numpy(x)))
-        at = steer(model, p, self.xi, self.eps, self.raise_penalty)  # 5
+        try:
+            at = steer(model, p, self.xi, self.eps, self.raise_penalty)  # 5
+        except LinearProgramError:
+            return State(x, f, J, p, 0.0, np.inf, np.inf, np.zeros(f.size - 1))
         return State(x, f, J, at.p, radius, at.psi, at.theta, at.lam)
 
     def output(self, state: State) -> tuple[Array, np.ndarray]:

@@ -15,6 +15,10 @@ from equipoise.sets import LinearRows
 TIGHT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
+class LinearProgramError(ArithmeticError):
+    """No step was found: the numbers of a linear program are too far apart."""
+
+
 @dataclass(frozen=True, eq=False)
 class LinearisedPenalty:
     """The model ``l(s; p) = f_0 + grad f_0's + p sum_i [f_i + grad f_i's]_+`` over a domain.
@@ -85,4 +89,4 @@ class LinearisedPenalty:
             if answer.status == 0:
                 lam = np.clip(-answer.ineqlin.marginals[:m], 0.0, p)
                 return radius * answer.x[:d], lam
-        raise ArithmeticError(f"ExactPenalty: a linear program failed: {answer.message}")
+        raise LinearProgramError(answer.message)
