@@ -38,6 +38,9 @@ KKT_WITHOUT_TOL = 1e-6
 # A start is stationary where residual or relative slope are at most this, but for rounding. Chosen.
 STUCK = 1e-12
 
+# Two sides are alike where the merits fall by the same but for this share. Chosen: rounding is far less.
+ALIKE = 1e-6
+
 # The share of the squared violation that must be left at the most after a move that is to lower it. Chosen.
 LOWER_VIOLATION = 0.9
 
@@ -115,15 +118,19 @@ def _search(
 ) -> Array | None:
     """Search along both signs of the direction, on the domain; return the lowest point found.
 
-    The merit must fall by more than ``slope`` times the length of the move, and `least`.
+    The merit must fall by more than ``slope`` times the length of the move, and `least`. Of two sides that
+    are alike, that on which the objective falls is taken.
     """
     if found.direction is None:
         return None
+    ahead = found.direction
+    if float(to_numpy(point.gradient(0)) @ ahead) > 0.0:
+        ahead = -ahead
     x, here = to_numpy(point.x), merit(point.values)[0]
     shorter = SHORTER_AT_MOST if found.negative else SHORTER_IF_FLAT
     first = FIRST_LENGTH * max(1.0, norm(x))
     best: tuple[float, Array | None] = (math.inf, None)
-    for v in (found.direction, -found.direction):
+    for v in (ahead, -ahead):
         lengths = [first * SHORTER**k for k in range(shorter + 1)]
         lowest = math.inf
         while lengths:
@@ -132,7 +139,7 @@ def _search(
             value = _merit_at(problem, merit, new)
             if value < min(lowest, here - slope * norm(to_numpy(new) - x) - least):
                 lowest = value
-                best = min(best, (value, new), key=lambda pair: pair[0])
+                best = (value, new) if value < best[0] - ALIKE * (here - value) else best
                 longer = LONGER * length
                 lengths = [longer] if longer <= first * LONGER**LONGER_AT_MOST else []
             elif lowest < math.inf:
