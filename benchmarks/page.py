@@ -16,15 +16,16 @@ from threadpoolctl import threadpool_limits
 class Page:
     """Text and tables, printed at once as Markdown and written at the end; goals are collected."""
 
-    def __init__(self, title: str, command: str) -> None:
+    def __init__(self, title: str, command: str, timed: bool = True) -> None:
         self.lines: list[str] = []
         self.goals: list[tuple[str, float, float]] = []
         self.widths: list[int] = []
         self.say(f"# {title}\n")
-        self.say(
-            f"Produced by `{command}`. Ratios of times are within one run; every method has the number of "
-            f"BLAS threads that suits it best (of {', '.join(map(str, threads()))}).\n"
+        how = (
+            " Ratios of times are within one run; every method has the number of "
+            f"BLAS threads that suits it best (of {', '.join(map(str, threads()))})."
         )
+        self.say(f"Produced by `{command}`.{how if timed else ''}\n")
 
     def say(self, text: str = "") -> None:
         print(text, flush=True)
