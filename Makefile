@@ -52,7 +52,7 @@ hunt: $(STAMP)
 	$(PY) -m benchmarks.hunt --write
 
 mutants: $(STAMP)
-	$(PY) -m tools.mutants
+	$(PY) -m tools.mutate
 
 $(STAMP): pyproject.toml $(CONSTRAINTS)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Equipoise needs Python 3.11 or newer (set PYTHON=...)")'
