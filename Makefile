@@ -9,7 +9,7 @@ PEERS := $(VENV)/.installed-peers
 INSTALL := $(PY) -m pip install --quiet $(if $(CONSTRAINTS),-c $(CONSTRAINTS))
 CHECKED := src tests tools benchmarks examples
 
-.PHONY: demo test test-oldest test-newest lint hooks pages bench hs peers scaling clean
+.PHONY: demo test test-oldest test-newest lint hooks pages bench hs peers scaling hunt mutants clean
 
 demo: $(STAMP)
 	$(PY) examples/demo.py
@@ -50,6 +50,12 @@ peers: $(PEERS)
 
 scaling: $(STAMP)
 	$(PY) -m benchmarks.scaling --write
+
+hunt: $(STAMP)
+	$(PY) -m benchmarks.hunt --write
+
+mutants: $(STAMP)
+	$(PY) -m tools.mutate
 
 $(STAMP): pyproject.toml $(CONSTRAINTS)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Equipoise needs Python 3.11 or newer (set PYTHON=...)")'

@@ -122,12 +122,16 @@ class Spectral(StepLength):
         else:
             return x, self
         dx = ahead.x - x
-        if norm(dx) == 0.0:  # the domain holds x back: nothing is learned of the curvature
-            return x, self
+        square = dot(dx, dx)
+        if (
+            square == 0.0
+        ):  # the domain holds x back, or x hardly moves: nothing is learned of the curvature
+            return ahead.x, self
         g_new = ahead.lagrangian_gradient(reduced.multipliers(ahead.constraints))
-        bend = dot(g_new - point.lagrangian_gradient(lam), dx) / dot(dx, dx)
+        bend = dot(g_new - point.lagrangian_gradient(lam), dx) / square
         limit = SPECTRAL_RISE * self.limit
-        return ahead.x, Spectral(1 / max(bend, 0.1 / eta, 1 / limit), limit)  # 2
+        eta = min(1 / bend if bend > 0.0 else np.inf, 10.0 * eta, limit)  # 2
+        return ahead.x, Spectral(eta, limit)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,1 @@
+"""A hunt for wrong claims: random problems, and a judge that shares nothing with the library."""

@@ -1,0 +1,66 @@
+"""The tool that changes the source in small ways: which changes it makes, and what it leaves alone."""
+
+import ast
+import json
+from pathlib import Path
+
+import pytest
+
+from tools.mutate import EQUIVALENT, TESTS, sample
+from tools.mutations import mutations
+
+ROOT = Path(__file__).parents[2]
+
+
+def changes(body):
+    """What becomes of the body of a function, one line each."""
+    source = f"LIMIT = 3\n\n\ndef f(x: int = 7) -> int:\n    {body}\n"
+    return {m.source.splitlines()[4].strip() for m in mutations("f.py", source)}
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("return x < y", {"return (x <= y)", "return (x > y)"}),
+        ("return x + y", {"return (x - y)"}),
+        ("return -x", {"return (x)"}),
+        ("return x and y", {"return (x or y)"}),
+        ("return x[0]", {"return x[(1)]"}),
+        ("return x is True", {"return (x is not True)", "return x is (False)"}),
+        ("return min(x, y)", {"return (max(x, y))"}),
+        ("return np.minimum(x, y)", {"return (np.maximum(x, y))"}),
+        ("x.append(y)", {"pass"}),
+        ("x *= y", {"pass"}),
+        ("if x: return y", {"pass"}),
+        ("return 0.5", {"return (1.0)"}),
+        ('raise ValueError(f"{x + 1}")', set()),
+        ('"""Add 1 + 1."""', set()),
+    ],
+)
+def test_changes(body, expected):
+    assert changes(body) == expected
+
+
+def test_letters_beyond_ascii_do_not_shift_a_change():
+    (changed,) = mutations("f.py", "def f(x):\n    return ä + x  # größer\n")
+    assert changed.source == "def f(x):\n    return (ä - x)  # größer\n"
+
+
+@pytest.mark.parametrize("area", TESTS)
+def test_every_change_has_tests_and_can_be_read(area):
+    drawn = sample(area, 40, seed=1)
+    assert len(drawn) == 40
+    for mutation, tests in drawn:
+        ast.parse(mutation.source)
+        assert tests
+        assert all((ROOT / test).exists() for test in tests)
+    assert drawn == sample(area, 40, seed=1)
+
+
+def test_changes_that_make_no_difference_have_a_reason_and_are_still_there():
+    lines = json.loads(EQUIVALENT.read_text())
+    for line in lines:
+        assert set(line) == {"key", "reason"}
+        path = ROOT / line["key"].partition(" | ")[0]
+        known = {m.key for m in mutations(str(path.relative_to(ROOT)), path.read_text())}
+        assert line["key"] in known, line["key"]
