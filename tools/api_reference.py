@@ -20,7 +20,16 @@ import equipoise
 
 PAGE = Path(__file__).parents[1] / "docs" / "api.md"
 REFRESH = "make pages"
-FIRST = ("estimators", "metrics", "constraints", "datasets", "run", "certificate", "problems", "solvers")
+FIRST = (
+    "estimators",
+    "metrics",
+    "constraints",
+    "datasets",
+    "run",
+    "certificate",
+    "problems",
+    "solvers",
+)
 INTRODUCTION = f"""# API reference
 
 What may be imported from Equipoise is listed here and in `__all__` of each package; nothing else is

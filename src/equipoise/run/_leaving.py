@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from equipoise._array import Array
 from equipoise._problem import NonFiniteError, Problem
 from equipoise._status import Status
-from equipoise.certificate import Certificate, violation_curvature, with_curvature
+from equipoise.certificate import Certificate
+from equipoise.certificate._curvature import violation_curvature
+from equipoise.certificate._examiner import with_curvature
 from equipoise.run._elsewhere import Elsewhere, allowance
 from equipoise.run._escape import (
     KKT_WITHOUT_TOL,
