@@ -55,16 +55,27 @@ def matrix(
     return found
 
 
-def integers(owner: str, parameter: str, value: Any, below: int) -> np.ndarray:
-    """Return `value` as a vector of integers from 0 to ``below - 1``."""
+def integers(owner: str, parameter: str, value: Any, below: int, least: int = 0) -> np.ndarray:
+    """Return `value` as a vector of integers from `least` to ``below - 1``."""
     try:
         found = np.asarray(value)
     except (TypeError, ValueError):  # rows of different length
         found = np.empty((0, 0))
     whole = found.dtype.kind in "iu" or (found.dtype.kind == "f" and found.size == 0)
-    if found.ndim != 1 or not whole or np.any((found < 0) | (found >= below)):
-        fail(owner, parameter, f"must be a vector of integers from 0 to {below - 1}", value)
+    if found.ndim != 1 or not whole or np.any((found < least) | (found >= below)):
+        fail(owner, parameter, f"must be a vector of integers from {least} to {below - 1}", value)
     return found.astype(np.intp, copy=False)
+
+
+def mask(owner: str, parameter: str, value: Any, size: int) -> np.ndarray:
+    """Return `value` as a vector of `size` truth values."""
+    try:
+        found = np.asarray(value)
+    except (TypeError, ValueError):  # rows of different length
+        found = np.empty((0, 0))
+    if found.shape != (size,) or found.dtype != bool:
+        fail(owner, parameter, f"must be a boolean array of shape ({size},)", value)
+    return found
 
 
 def labels(owner: str, parameter: str, value: Any) -> np.ndarray:

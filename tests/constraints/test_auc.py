@@ -105,7 +105,7 @@ def test_blocks_give_the_same_sums():
         (lambda: auc_parity("between", 0.1), "`kind` must be one of"),
         (lambda: auc_parity("inter", 1.5), "`bound` must"),
         (lambda: auc_parity("inter", np.nan), "`bound` must"),
-        (lambda: Subset("a", positive=1), "`positive` must be True, False or None"),
+        (lambda: Subset("a", positive=1), "`positive` must be True or False"),
         (lambda: Subset([1, 2]), "`group` must be one value"),
         (lambda: pair_loss("cubic"), "`loss` must be one of"),
         (lambda: bind(auc_parity("inter", 0.1), Y, np.full(N, "a")), "at least two groups"),

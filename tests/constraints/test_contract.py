@@ -9,7 +9,7 @@ import pytest
 from equipoise.constraints import CONSTRAINTS, Constraint, bind
 from equipoise.models import LinearModel
 from equipoise.problems import LearningProblem, check_problem
-from equipoise.rows import PairSpec
+from equipoise.rows._entries import PairSpec
 from equipoise.terms import Scores
 
 from .examples import EXAMPLES, N, data, example, reference

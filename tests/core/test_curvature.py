@@ -9,7 +9,7 @@ from scipy.linalg import null_space
 
 from equipoise import FunctionProblem, sets
 from equipoise._problem import Facts
-from equipoise.certificate import curvature_at, violation_curvature
+from equipoise.certificate._curvature import curvature_at, violation_curvature
 from equipoise.certificate._curvature_bounds import FLAT
 from equipoise.certificate._lanczos import least_curvature
 from equipoise.problems import REFERENCES, QuadraticProblem

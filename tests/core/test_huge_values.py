@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from equipoise import Facts, FunctionProblem, certify, sets, solve
+from equipoise import Facts, FunctionProblem, Status, certify, sets, solve
 
 SIZES = [1e140, 1e155, 1e161, 1e200, 1e300, 1e307]
 DOMAINS = {
@@ -60,6 +60,37 @@ def test_a_run_ends_with_a_status(facts, domain, size, shift):
     result = solve(problem, x0=np.array([0.9, 0.8]), tol=1e-6, max_steps=20)
     assert result.success is (result.certificate.residual <= 1e-6 or result.near is not None)
     assert not result.success or shift > 0
+
+
+@pytest.mark.parametrize("solver", ["sqp", "switching"])
+@pytest.mark.parametrize("start", [(0.3, 0.7), (-0.5, 0.0)])
+def test_a_second_look_that_overflows_changes_nothing(solver, start):
+    problem = FunctionProblem(
+        lambda x: (1e-200 * (x @ x), 2e-200 * x),
+        [lambda x: (1e200 * (1 - x[0]), np.array([-1e200, 0.0]))],
+        domain=sets.L2Ball(1e3),
+        dim=2,
+        facts=Facts(smooth=True),
+    )
+    with_look, without = (
+        solve(problem, solver, np.array(start), tol=1e-6, max_steps=60, second_order=look)
+        for look in (True, False)
+    )
+    assert with_look.status is without.status
+    assert with_look.status is not Status.NON_FINITE
+
+
+def test_a_new_start_without_a_gradient_is_not_taken():
+    """Beside the saddle, where the objective is lower, its gradient is not known."""
+
+    def saddle(x):
+        gradient = np.array([2 * x[0], -2 * x[1]])
+        return x[0] ** 2 - x[1] ** 2, gradient if abs(x[1]) < 1e-4 else np.full(2, np.nan)
+
+    problem = FunctionProblem(saddle, domain=sets.Box(-1, 1, dim=2), facts=Facts(smooth=True))
+    result = solve(problem, "sqp", np.array([0.5, 0.0]), tol=1e-6)
+    assert result.status is not Status.NON_FINITE
+    assert result.certificate.curvature.negative
 
 
 def test_an_overflow_in_a_function_of_the_user_is_a_status():

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from equipoise import Facts, FunctionProblem, Status, certify, sets, solve
-from equipoise.certificate import prove_infeasible
 from equipoise.certificate._proof import InfeasibilityProof
+from equipoise.certificate._proving import prove_infeasible
 from equipoise.run._elsewhere import Elsewhere
 
 CONVEX = Facts(convex_constraints=True)

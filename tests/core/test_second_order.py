@@ -7,7 +7,7 @@ import pytest
 
 from equipoise import ConstrainedClassifier, FunctionProblem, Status, certify, sets, solve
 from equipoise._problem import Facts
-from equipoise.certificate import violation_curvature
+from equipoise.certificate._curvature import violation_curvature
 from equipoise.problems import REFERENCES
 from equipoise.run._escape import (
     MAX_DEPARTURES,

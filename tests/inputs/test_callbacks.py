@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise import FunctionProblem, Point, Problem, certify, check_problem, sets, solve
+from equipoise import Facts, FunctionProblem, Point, Problem, certify, check_problem, sets, solve
 from tests.inputs.examples.shared import GROUPS, X, Y
 
 START = np.array([0.5, 0.0])
@@ -85,13 +85,21 @@ class Mine(Problem):
     dim, n_constraints, names, domain = 2, 0, (), sets.Box(-2, 2, dim=2)
 
     def __init__(self, **wrong):
-        self.wrong = {"values": np.array([1.0]), "gradient": GRADIENT} | wrong
+        right = {"values": np.array([1.0]), "gradient": GRADIENT, "rows": None, "product": None}
+        self.wrong = right | wrong
         vars(self).update({key: self.wrong[key] for key in vars(type(self)) if key in wrong})
 
     def at(self, x):
         if "point" in self.wrong:
             return self.wrong["point"]
-        return Point(x, self.wrong["values"], lambda weights: self.wrong["gradient"])
+        rows, product = self.wrong["rows"], self.wrong["product"]
+        return Point(
+            x,
+            self.wrong["values"],
+            lambda weights: self.wrong["gradient"],
+            None if product is None else lambda weights, v: product,
+            jacobian=None if rows is None else lambda indices: rows,
+        )
 
 
 @pytest.mark.parametrize(
@@ -120,6 +128,28 @@ def test_a_problem_that_answers_nonsense_is_named(wrong, message):
         certify(problem, START, ())
     with pytest.raises((ValueError, TypeError), match=message):
         check_problem(problem, START).raise_if_wrong()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"rows": np.ones((1, 3))}, r"Mine: `jacobian` must have shape \(1, 2\)"),
+        ({"rows": GRADIENT}, r"Mine: `jacobian` must have shape \(1, 2\)"),
+        ({"rows": "ab"}, "Mine: `jacobian` must be an array of numbers"),
+        (
+            {"product": np.ones(3), "gradient": 0 * GRADIENT},
+            r"Mine: `Hessian product of the objective` must have shape \(2,\)",
+        ),
+    ],
+)
+def test_further_answers_of_a_problem_are_named(wrong, message):
+    problem = Mine(**wrong)
+    problem.facts = Facts(smooth=True)
+    with pytest.raises((ValueError, TypeError), match=message):
+        solve(problem, "sqp", START, max_steps=3)
+    if "product" in wrong:  # the multipliers of no constraint need no rows
+        with pytest.raises((ValueError, TypeError), match=message):
+            certify(problem, START)
 
 
 def test_lists_and_integers_of_a_problem_will_do():

@@ -46,8 +46,9 @@ def test_bounds_of_the_other_rules_are_numbers_too():
         eq.churn("0.1", Y)
     with pytest.raises(ValueError, match=r"^minority_coverage: `c` must be a number, got '0.1'"):
         eq.minority_coverage("0.1", "F")
-    with pytest.raises(TypeError, match=r"compare with a number or another rate, got '0.1'"):
-        _ = eq.rate("positive") <= "0.1"
+    for wrong in ("0.1", b"1", True, np.True_, np.str_("1")):
+        with pytest.raises(TypeError, match=r"compare with a number or another rate, got"):
+            _ = eq.rate("positive") <= wrong
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from equipoise.solvers import (
     SubgradientStep,
     UnsuitableSolverError,
 )
-from equipoise.solvers._plada.step_lengths import Given, Measured, Spectral, first_length
+from equipoise.solvers._plada.step_lengths import Given, MeasuredLength, Spectral, first_length
 
 
 def path(problem, solver, x0, steps, seed=0):
@@ -457,7 +457,7 @@ def test_measured_step_size_obeys_the_bound():
     states = path(reference.problem, PLADA(), reference.start, 1500)
     floor = 0.9 / (facts.smoothness + 3 * RHO * facts.lipschitz**2)
     last = states[-1].size
-    assert isinstance(last, Measured)
+    assert isinstance(last, MeasuredLength)
     assert states[0].size.eta == pytest.approx(max(floor, 0.01 * 0.9 / (2 + 3 * RHO * 4**2)))
     for old, new in zip(states, states[1:]):
         dx = new.x - old.x

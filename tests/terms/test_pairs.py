@@ -209,10 +209,10 @@ def test_sharpening_changes_the_sigmoid_alone():
     ("change", "message"),
     [
         ({"atoms": [0.5, 1.0]}, "`atoms` must be a vector of integers"),
-        ({"atoms": [0, 7]}, "`atoms` must be less than 2"),
+        ({"atoms": [0, 7]}, "`atoms` must be a vector of integers from -1 to 1"),
         ({"weight": [1.0]}, "`weight`"),
-        ({"above": [[np.nan], [1.0]]}, "`above` must be a matrix"),
-        ({"below": [[1.0, 1.0], [1.0, 1.0]]}, "`below` must have the shape of `above`"),
+        ({"above": [[np.nan], [1.0]]}, "`above` must be finite"),
+        ({"below": [[1.0, 1.0], [1.0, 1.0]]}, r"`below` must have shape \(2, 1\)"),
     ],
 )
 def test_wrong_input(change, message):

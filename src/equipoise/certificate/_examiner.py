@@ -151,6 +151,7 @@ def certify(
     owner = "certify"
     check_attributes(owner, problem)
     active_within = _check.non_negative(owner, "active_within", active_within)
+    second_order = _check.flag(owner, "second_order", second_order)
     x = _check.point(owner, "x", x, problem.dim)
     with np.errstate(over="ignore", invalid="ignore"):
         point = checked_point(problem, problem.at(x))

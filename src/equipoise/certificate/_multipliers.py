@@ -16,7 +16,7 @@ from scipy.optimize import nnls
 from equipoise._array import all_finite, norm, to_numpy
 from equipoise._problem import Point, Problem
 from equipoise.certificate._residuals import tangent
-from equipoise.certificate._rounding import Terms
+from equipoise.certificate._rounding import TermSizes
 
 # Up to so many nearly active constraints, all their gradients are formed at once; chosen.
 ALL_AT_ONCE = 32
@@ -33,7 +33,7 @@ MAX_PIECES = 50
 
 def fit_multipliers(
     problem: Problem, point: Point, active_within: float
-) -> tuple[np.ndarray, np.ndarray, Terms]:
+) -> tuple[np.ndarray, np.ndarray, TermSizes]:
     """Return the best multipliers of the constraints with ``f_i(x) >= -active_within``, and ``-grad L``.
 
     Third comes how large the terms of this sum are.
@@ -111,9 +111,11 @@ class _Fit:
         """Return the part of ``-grad L`` outside the normal cone."""
         return tangent(self.problem.domain, self.x, self.downhill(lam))
 
-    def terms(self, lam: np.ndarray) -> Terms:
+    def terms(self, lam: np.ndarray) -> TermSizes:
         """Measure the terms that `downhill` adds up."""
-        return Terms.of(self.x, self.target, (share * row for share, row in zip(lam, self.rows)))
+        return TermSizes.of(
+            self.x, self.target, (share * row for share, row in zip(lam, self.rows))
+        )
 
     def loss(self, lam: np.ndarray) -> float:
         """Return the square root of what is minimised."""

@@ -48,7 +48,7 @@ def provable(problem: Problem) -> bool:
 
 
 @dataclass(frozen=True)
-class Search:
+class ProofSearch:
     """What the search found: a proof, or the point with the least ``g``, or neither."""
 
     proof: InfeasibilityProof | None
@@ -58,7 +58,7 @@ class Search:
 
 def prove_infeasible(
     problem: Problem, x: np.ndarray, least: float = 0.0, rounds: int = MAX_ROUNDS
-) -> Search:
+) -> ProofSearch:
     """Look for a proof that the constraints are violated by more than `least`, from the point `x` on.
 
     A point where they are violated by less ends the search as well.
@@ -74,7 +74,7 @@ def prove_infeasible(
                 break
         if proof is None and bundle.excess > least:
             proof = bundle.surrounded()
-    return Search(proof, bundle.center, bundle.excess)
+    return ProofSearch(proof, bundle.center, bundle.excess)
 
 
 class _Bundle:

@@ -36,7 +36,7 @@ PROBES = 3
 
 
 @dataclass(frozen=True)
-class Terms:
+class TermSizes:
     """How large the terms are whose sum is the gradient of the Lagrangian.
 
     Attributes
@@ -51,7 +51,7 @@ class Terms:
     linear: float
 
     @classmethod
-    def of(cls, x: np.ndarray, objective: np.ndarray, rows: Iterable[np.ndarray]) -> Terms:
+    def of(cls, x: np.ndarray, objective: np.ndarray, rows: Iterable[np.ndarray]) -> TermSizes:
         """Measure the gradient of the objective, and the rows ``lam_i grad f_i``."""
         size = np.abs(x)
         length, linear = norm(objective), 0.0
@@ -61,7 +61,7 @@ class Terms:
         return cls(length, linear)
 
     @classmethod
-    def at(cls, point: Point, multipliers: np.ndarray) -> Terms:
+    def at(cls, point: Point, multipliers: np.ndarray) -> TermSizes:
         """Measure the terms at an evaluated point: exactly where they are few, else by random sums."""
         x, objective = to_numpy(point.x), to_numpy(point.gradient(0))
         used = np.flatnonzero(multipliers)
@@ -89,7 +89,7 @@ def with_rounding(
     point: Point,
     multipliers: np.ndarray,
     residuals: Residuals,
-    terms: Terms | None,
+    terms: TermSizes | None,
 ) -> Residuals:
     """Add the rounding errors to stationarity and complementarity.
 
@@ -102,7 +102,7 @@ def with_rounding(
         weight = (1.0 + float(multipliers.sum())) * max(1.0, norm(point.x))
         if unit * most * weight <= NEGLIGIBLE * residuals.largest:
             return residuals
-        terms = Terms.at(point, multipliers)
+        terms = TermSizes.at(point, multipliers)
     values = float((multipliers * np.abs(point.constraints)).sum())
     return replace(
         residuals,

@@ -11,7 +11,7 @@ from equipoise import _check
 from equipoise.constraints._constraint import Constraint, Inequality
 from equipoise.constraints._expression import Expression
 from equipoise.constraints._pair_rate import PairRate, Subset
-from equipoise.constraints._rate import Each
+from equipoise.constraints._rate import Each, cell_of
 from equipoise.terms import PAIR_LOSSES, PairFunction
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 POSITIVES, NEGATIVES = Subset(positive=True), Subset(positive=False)
 
 
+@_check.owned
 def auc(above: Any = None, below: Any = None) -> Expression:
     """Return the share of pairs in which a row of one subset has a higher score than one of another.
 
@@ -39,10 +40,10 @@ def auc(above: Any = None, below: Any = None) -> Expression:
     >>> abs(auc("F", "M") - auc("M", "F")) <= 0.05
     |AUC[positives of F > negatives of M] - AUC[positives of M > negatives of F]| <= 0.05
     """
-    sides = _subset(above, True), _subset(below, False)
-    return Expression(((1.0, PairRate(*sides)),))
+    return Expression(((1.0, PairRate(*_sides(above, below))),))
 
 
+@_check.owned
 def pair_loss(
     loss: PairFunction | str = "logistic", above: Any = None, below: Any = None
 ) -> Expression:
@@ -63,12 +64,18 @@ def pair_loss(
     if isinstance(loss, str):
         loss = PAIR_LOSSES[_check.choice("pair_loss", "loss", loss, PAIR_LOSSES)]()
     _check.kind("pair_loss", "loss", loss, PairFunction)
-    sides = _subset(above, True), _subset(below, False)
-    return Expression(((1.0, PairRate(*sides, loss)),))
+    return Expression(((1.0, PairRate(*_sides(above, below), loss)),))
 
 
-def _subset(given: Any, positive: bool) -> Subset:
-    return given if isinstance(given, Subset) else Subset(given, positive)
+def _sides(above: Any, below: Any) -> tuple[Subset, Subset]:
+    return _subset("above", above, True), _subset("below", below, False)
+
+
+def _subset(parameter: str, given: Any, positive: bool) -> Subset:
+    if isinstance(given, Subset):
+        return given
+    cell = cell_of(given)
+    return Subset(None if cell is None else _check.label("auc", parameter, cell), positive)
 
 
 def _of(above: Subset, below: Subset) -> Expression:
@@ -110,6 +117,7 @@ class AUCParity(Constraint):
         _check.choice("auc_parity", "kind", self.kind, AUC_PARITIES)
         bound = _check.between("auc_parity", "bound", self.bound, 0.0, 1.0)
         object.__setattr__(self, "bound", bound)
+        _check.kind("auc_parity", "each", self.each, Each)
 
     @property
     def needs(self) -> frozenset[str]:
@@ -146,6 +154,7 @@ class AUCParity(Constraint):
                     yield label, (label,), OF_ONE_GROUP[self.kind](cell, None)
 
 
+@_check.owned
 def auc_parity(kind: str, bound: float, *, column: Any = None, groups: Any = None) -> AUCParity:
     """AUCs of groups may differ by at most `bound`.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, final
 
@@ -133,12 +132,4 @@ def _fraction(above: Expression, below: Expression | None) -> str:
 
 def number_of(value: Any) -> float | None:
     """Return a finite float, or None if `value` is not a number."""
-    if isinstance(value, bool | str) or getattr(value, "shape", ()) != ():
-        return None
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        return None
-    if not math.isfinite(number):
-        _check.fail("rate", "number", "must be finite", value)
-    return number
+    return _check.real("rate", "number", value) if _check.is_number(value) else None

@@ -30,12 +30,11 @@ class Subset:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "group", cell_of(self.group))
-        if self.positive is not None and not isinstance(self.positive, bool):
-            _check.fail("Subset", "positive", "must be True, False or None", self.positive)
-        try:
-            hash(self.group)
-        except TypeError:
-            _check.fail("Subset", "group", "must be one value, a dict or Each()", self.group)
+        if self.group is not None:
+            _check.label("Subset", "group", self.group)
+        if self.positive is not None:
+            positive = _check.flag("Subset", "positive", self.positive)
+            object.__setattr__(self, "positive", positive)
 
     def in_group(self, group: Any) -> Subset:
         """Return the subset of one group, where it was of each."""

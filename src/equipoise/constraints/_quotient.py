@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from equipoise import _check
 from equipoise.constraints._comparison import Comparison, number_of
 
 if TYPE_CHECKING:
@@ -43,6 +44,12 @@ class Quotient:
     denominator: Expression
 
     __array_ufunc__ = None
+
+    def __post_init__(self) -> None:
+        from equipoise.constraints._expression import Expression  # which makes quotients itself
+
+        for parameter in ("numerator", "denominator"):
+            _check.kind("rate", parameter, getattr(self, parameter), Expression)
 
     def __neg__(self) -> Quotient:
         return Quotient(-self.numerator, self.denominator)

@@ -13,7 +13,8 @@ from equipoise.constraints._expression import Expression
 from equipoise.constraints._pair_rate import PairRate
 from equipoise.constraints._rate import KINDS, Rate
 from equipoise.constraints._sample import Sample
-from equipoise.rows import PairEntry, PairSpec, RateEntry, RateSpec, Subgroup, SumSpec, Tally
+from equipoise.rows import RateEntry, RateSpec, Subgroup, SumSpec, Tally
+from equipoise.rows._entries import PairEntry, PairSpec
 from equipoise.terms import PairFunction, Pointwise, Sigmoid, SigmoidPair
 
 Line = tuple[dict[int, float], float]  # coefficients of rates, and a constant

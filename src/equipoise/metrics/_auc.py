@@ -9,7 +9,9 @@ import numpy as np
 
 from equipoise import _check
 from equipoise.constraints import auc_parity, bind
-from equipoise.terms import Rows, Scores, wins
+from equipoise.terms import Scores
+from equipoise.terms._pair_point import Rows
+from equipoise.terms._ranks import wins
 
 TIES = {"half": 0.5, "strict": 0.0}  # what a pair of equal scores counts
 
@@ -47,7 +49,7 @@ def subset_auc(
         if (weight < 0).any():
             _check.fail(owner, "sample_weight", "must be non-negative", weight.min())
     counted = TIES[_check.choice(owner, "ties", ties, TIES)]
-    sides = [_subset(owner, n, s, scores.size) for n, s in (("above", above), ("below", below))]
+    sides = [_check.mask(owner, n, s, scores.size) for n, s in (("above", above), ("below", below))]
     mass = [float(weight[side].sum()) for side in sides]
     for name, total in zip(("above", "below"), mass):
         if total == 0.0:
@@ -62,6 +64,7 @@ def subset_auc(
     return float(wins(joined, counted)[0, 1]) / (mass[0] * mass[1])
 
 
+@_check.owned
 def auc_gap(
     y_true: Any,
     y_score: Any,
@@ -89,15 +92,19 @@ def auc_gap(
     >>> auc_gap([1, 0, 1, 0], [2.0, 1.0, 1.0, 0.0], sensitive_features=["F", "F", "M", "M"], kind="group")
     0.375
     """
-    scores = _check.vector("auc_gap", "y_score", y_score)
-    binding = bind(auc_parity(kind, 0.0), y_true, sensitive_features, sample_weight)
+    y = _check.labels("auc_gap", "y_true", y_true)
+    scores = _check.vector("auc_gap", "y_score", y_score, y.size)
+    classes = np.unique(y)
+    if classes.size != 2:
+        rule = "must hold labels of exactly two classes"
+        _check.fail("auc_gap", "y_true", rule, classes.tolist())
+    binding = bind(auc_parity(kind, 0.0), y, sensitive_features, sample_weight)
     sums = binding.terms.sums
-    if sums.n_rows != scores.size:
-        _check.fail("auc_gap", "y_score", f"must have shape ({sums.n_rows},)", scores.shape)
     values = binding.combination.plain_values(sums.thresholded(Scores(scores)))
     return float(values[1:].max())
 
 
+@_check.owned
 def auc_gap_scorer(kind: str = "inter") -> Any:
     """Return a scikit-learn scorer of minus the gap: larger is better.
 
@@ -116,10 +123,3 @@ def auc_gap_scorer(kind: str = "inter") -> Any:
         greater_is_better=False,
         response_method=("decision_function", "predict_proba"),
     )
-
-
-def _subset(owner: str, name: str, given: Any, n: int) -> np.ndarray:
-    side = np.asarray(given)
-    if side.shape != (n,) or side.dtype != bool:
-        _check.fail(owner, name, f"must be a boolean array of shape ({n},)", side.dtype)
-    return side

@@ -28,27 +28,49 @@ def check_attributes(owner: str, problem: Any) -> Problem:
 
 
 def checked_point(problem: Problem, point: Any) -> Point:
-    """Return what `Problem.at` returned, with its values as float64."""
+    """Return what `Problem.at` returned, with its values as float64, and its derivatives checked."""
     owner = f"{type(problem).__name__}.at"
     _check.kind(owner, "answer", point, Point)
     values, shape = point.values, (problem.n_constraints + 1,)
-    if type(values) is np.ndarray and values.dtype == np.float64 and values.shape == shape:
-        return point
-    return replace(point, values=_numbers(owner, "values", values, shape))
+    if not (type(values) is np.ndarray and values.dtype == np.float64 and values.shape == shape):
+        values = _numbers(owner, "values", values, shape)
+    pull, product, rows = point.vjp, point.hvp, point.jacobian
 
+    def vjp(weights: np.ndarray) -> Array:
+        return _derivative(problem, "gradient", weights, pull(weights))
 
-def checked_gradient(problem: Problem, answer: Any, weights: np.ndarray) -> Array:
-    """Return a weighted sum of gradients, or of Hessian products, as an array of floats."""
-    if isinstance(answer, np.ndarray):
-        right = answer.dtype.kind == "f" and answer.shape == (problem.dim,)
-    else:
-        right = hasattr(answer, "detach") and tuple(answer.shape) == (problem.dim,)
-        right = right and answer.is_floating_point()
-    if right:
-        return answer
-    return _numbers(
-        type(problem).__name__, f"gradient of {_summands(problem, weights)}", answer, (problem.dim,)
+    def hvp(weights: np.ndarray, v: Array) -> Array:
+        assert product is not None
+        return _derivative(problem, "Hessian product", weights, product(weights, v))
+
+    def jacobian(indices: np.ndarray) -> Array:
+        assert rows is not None
+        owner, shape = type(problem).__name__, (len(indices), problem.dim)
+        return _floats(owner, "jacobian", rows(indices), shape)
+
+    return replace(
+        point,
+        values=values,
+        vjp=vjp,
+        hvp=None if product is None else hvp,
+        jacobian=None if rows is None else jacobian,
     )
+
+
+def _derivative(problem: Problem, kind: str, weights: np.ndarray, answer: Any) -> Array:
+    """Return a weighted sum of gradients, or of Hessian products, as an array of floats."""
+    name = f"{kind} of {_summands(problem, weights)}"
+    return _floats(type(problem).__name__, name, answer, (problem.dim,))
+
+
+def _floats(owner: str, parameter: str, answer: Any, shape: tuple[int, ...]) -> Array:
+    """Return an array of floats of a shape: as it is if it is one, on its device."""
+    if isinstance(answer, np.ndarray):
+        right = answer.dtype.kind == "f" and answer.shape == shape
+    else:
+        right = hasattr(answer, "detach") and tuple(answer.shape) == shape
+        right = right and answer.is_floating_point()
+    return answer if right else _numbers(owner, parameter, answer, shape)
 
 
 def _numbers(owner: str, parameter: str, answer: Any, shape: tuple[int, ...]) -> np.ndarray:

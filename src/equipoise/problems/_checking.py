@@ -9,7 +9,7 @@ import numpy as np
 from equipoise import _check
 from equipoise._array import Array, dot, like, norm
 from equipoise._problem import Point, Problem
-from equipoise.problems._answers import check_attributes, checked_gradient, checked_point
+from equipoise.problems._answers import check_attributes, checked_point
 
 # The lengths of the steps, relative to max(1, |x|), along which values are differenced: the error is least
 # for one of them, which one depends on the function. Chosen.
@@ -123,7 +123,7 @@ def _shape_faults(problem: Problem, point: Point) -> list[str]:
         if not np.isfinite(point.values[i]):
             faults.append(f"The value of {label} is {point.values[i]}.")
         try:
-            checked_gradient(problem, point.gradient(i), np.eye(expected[0])[i])
+            point.gradient(i)
         except _check.InputError as error:
             faults.append(f"The gradient of {label} is wrong: {error}")
     return faults

@@ -54,7 +54,13 @@ class Blocks(Table):
             _check.fail("Blocks", "parts", rule, f"{len(grouped)} of {len(self.parts)} that do")
         self.groups = BlockGroups(grouped) if grouped else None
         follow = np.cumsum([0, *(part.n_rows for part in self.parts[:-1])]).tolist()
-        self._starts = follow if starts is None else list(starts)
+        self._starts = follow if starts is None else self._checked_starts(starts)
+
+    def _checked_starts(self, starts: Sequence[int]) -> list[int]:
+        found = _check.integers("Blocks", "starts", starts, self.n_rows)
+        if found.size != len(self.parts):
+            _check.fail("Blocks", "starts", f"must have {len(self.parts)} entries", starts)
+        return found.tolist()
 
     @property
     def order(self) -> np.ndarray | None:  # type: ignore[override]

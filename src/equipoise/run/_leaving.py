@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from equipoise._array import Array
 from equipoise._problem import NonFiniteError, Problem
 from equipoise._status import Status
-from equipoise.certificate import Certificate, violation_curvature, with_curvature
+from equipoise.certificate import Certificate
+from equipoise.certificate._curvature import violation_curvature
+from equipoise.certificate._examiner import with_curvature
 from equipoise.run._elsewhere import Elsewhere, allowance
 from equipoise.run._escape import (
     KKT_WITHOUT_TOL,
@@ -20,6 +24,10 @@ from equipoise.run._watched import WatchedProblem
 
 # From a point where a run stops for another reason, it does not go on.
 LEAVABLE = (Status.CONVERGED, Status.STALLED, Status.LOCALLY_INFEASIBLE)
+
+# What a second look may meet where functions are huge, or not finite beside the point. It then knows nothing,
+# and the run is what it was without it.
+UNKNOWN = (NonFiniteError, OverflowError, np.linalg.LinAlgError)
 
 # The curvature may take one product for so many evaluations and products of the run, or a few anyway. Chosen.
 COST_PER_PRODUCT, FEW_PRODUCTS = 4, 20
@@ -44,7 +52,10 @@ class Leaving:
 
     def starts_stuck(self, certificate: Certificate) -> bool:
         """Whether the point a run starts from is stationary, so that no step would leave it."""
-        return starts_stuck(self.problem, self.watched.free(certificate.x), certificate)
+        try:
+            return starts_stuck(self.problem, self.watched.free(certificate.x), certificate)
+        except UNKNOWN:
+            return False
 
     def curved(self, certificate: Certificate) -> Certificate:
         """Return the certificate of a KKT point with its curvature; of other points as it is."""
@@ -56,6 +67,12 @@ class Leaving:
         From a KKT point along a direction that bends down; from a stationary point of the violation
         likewise, else a feasible point elsewhere.
         """
+        try:
+            return self._found(certificate)
+        except UNKNOWN:
+            return None
+
+    def _found(self, certificate: Certificate) -> Array | None:
         point = self.watched.free(certificate.x)
         if certificate.curvature is not None:
             return from_kkt_point(self.watched, point, certificate)
@@ -72,13 +89,14 @@ class Leaving:
         claimed = self.tol > 0.0 and certificate.residual <= self.tol
         if certificate.curvature is not None or not claimed:
             return certificate
-        try:
-            return self._with_curvature(certificate)
-        except NonFiniteError:
-            return certificate  # nothing is known; the run's result is not lost
+        return self._with_curvature(certificate)
 
     def _with_curvature(self, certificate: Certificate) -> Certificate:
         """Look at the curvature, at the cost of a share of what the run has cost, or of a few products."""
         cost = self.watched.counter.values + self.watched.counter.products
         most = max(FEW_PRODUCTS, cost // COST_PER_PRODUCT)
-        return with_curvature(self.problem, self.watched.free(certificate.x), certificate, most)
+        point = self.watched.free(certificate.x)
+        try:
+            return with_curvature(self.problem, point, certificate, most)
+        except UNKNOWN:
+            return certificate

@@ -194,7 +194,10 @@ class Run:
             return False
         departures = past.after(self.t, certificate, self.tol)
         solver = departures.restart(self.method)
-        state = solver.init(self.watched, new)
+        try:
+            state = solver.init(self.watched, new)
+        except NonFiniteError:
+            return False
         self.at = self._position(self.t, state, solver.output(state), solver, departures)
         self.latest, self.best, self.due = None, None, self.t
         return True

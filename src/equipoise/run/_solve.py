@@ -103,6 +103,7 @@ def solve(
     if callback is not None:
         _check.function(owner, "callback", callback)
     progress = _check.flag(owner, "progress", progress)
+    second_order = _check.flag(owner, "second_order", second_order)
     if budget is not None and (callback is not None or progress):
         rule = "must be left out with a `budget`, which has them"
         _check.fail(owner, "callback` and `progress", rule, (callback, progress))

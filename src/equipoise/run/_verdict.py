@@ -18,10 +18,9 @@ from equipoise.certificate import (
     examine,
     near_kinks,
     near_within,
-    provable,
-    prove_infeasible,
-    violation_curvature,
 )
+from equipoise.certificate._curvature import violation_curvature
+from equipoise.certificate._proving import provable, prove_infeasible
 from equipoise.run._elsewhere import Elsewhere, allowance
 from equipoise.run._watched import Counter, WatchedProblem
 

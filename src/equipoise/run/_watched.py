@@ -8,7 +8,7 @@ import numpy as np
 
 from equipoise._array import Array, all_finite, square
 from equipoise._problem import Kinks, NonFiniteError, Point, Problem
-from equipoise.problems._answers import checked_gradient, checked_point
+from equipoise.problems._answers import checked_point
 
 
 @dataclass
@@ -92,9 +92,9 @@ class WatchedProblem(Problem):
 
         return self._watched(replace(point, vjp=pull), Counter())
 
-    def _watched(self, point: Point, counter: Counter) -> Point:
+    def _watched(self, evaluated: Point, counter: Counter) -> Point:
         """Return the point with its values checked, and its gradients checked and counted."""
-        point = checked_point(self._base, point)
+        point = checked_point(self._base, evaluated)
         if not all_finite(point.values):
             i = int(np.flatnonzero(~np.isfinite(point.values))[0])
             unbounded = bool(point.values[0] == -np.inf)
@@ -103,12 +103,12 @@ class WatchedProblem(Problem):
 
         def vjp(weights: np.ndarray) -> Array:
             counter.gradients += 1
-            gradient = checked_gradient(self._base, base_vjp(weights), weights)
+            gradient = base_vjp(weights)
             if not all_finite(gradient):
                 raise NonFiniteError(
                     f"The gradient of {self._culprit(point, weights)} is not finite."
                 )
-            if point is self._evaluated and isinstance(gradient, np.ndarray):
+            if evaluated is self._evaluated and isinstance(gradient, np.ndarray):
                 self._pulled = np.array(weights), gradient.copy()
             return gradient
 
@@ -129,7 +129,7 @@ class WatchedProblem(Problem):
 
         def hvp(weights: np.ndarray, v: Array) -> Array:
             counter.products += 1
-            return checked_gradient(self._base, base_hvp(weights, v), weights)
+            return base_hvp(weights, v)
 
         return Point(point.x, point.values, vjp, hvp, point.curvature, forwarded)
 

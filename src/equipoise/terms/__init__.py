@@ -20,10 +20,8 @@ from equipoise.terms._pair_functions import (
     SigmoidPair,
     SquaredHingePair,
 )
-from equipoise.terms._pair_point import PairPoint, Rows
 from equipoise.terms._pair_sums import PairSums
 from equipoise.terms._pointwise import Kink, Pointwise
-from equipoise.terms._ranks import wins
 from equipoise.terms._rates import Rates
 from equipoise.terms._row_weights import RowWeights
 from equipoise.terms._score_sum import ScoreSum, ScoreSumPoint, SumBounds
@@ -53,9 +51,6 @@ __all__ = [
     "Rates",
     "RowWeights",
     "PairSums",
-    "PairPoint",
-    "Rows",
-    "wins",
     "PairFunction",
     "SigmoidPair",
     "LogisticPair",

@@ -63,7 +63,9 @@ class FunctionOfScores(ScoreSum):
         for column in columns.values():
             if column is not None and len(_check.labels(owner, "groups", column)) != self.n_rows:
                 _check.fail(owner, "groups", f"must have {self.n_rows} rows", column)
-        self._order = None if order is None else np.asarray(order)
+        self._order = None if order is None else _check.integers(owner, "order", order, self.n_rows)
+        if self._order is not None and len(self._order) != self.n_rows:
+            _check.fail(owner, "order", f"must have {self.n_rows} rows", order)
         self._arrange()
         named = getattr(function, "__name__", "custom")
         known = "custom" if named == "<lambda>" else named

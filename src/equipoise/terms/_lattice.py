@@ -17,7 +17,7 @@ from typing import final
 import numpy as np
 from scipy import fft, signal
 
-from equipoise.terms._lattice_cells import Cells
+from equipoise.terms._lattice_cells import LatticeCells
 from equipoise.terms._pair_point import PairPoint, Rows
 
 # Nodes to a width of the function. Errors fall with the sixth power of their distance for values, with the
@@ -68,7 +68,7 @@ class Lattice:
 class _LatticePoint(PairPoint):
     def __init__(self, lattice: Lattice, rows: Rows) -> None:
         self._lattice, self._rows = lattice, rows
-        self._cells = Cells(rows, lattice.h, lattice.reach)
+        self._cells = LatticeCells(rows, lattice.h, lattice.reach)
         self._above, self._length = lattice.spectrum(self._cells.nodes)
         self._below = self._above.conj()
         self._histograms = self._cells.histograms(rows.weight)

@@ -18,7 +18,7 @@ CHUNK = 1 << 15  # rows at a time, so that what is computed of them stays in the
 
 
 @final
-class Cells:
+class LatticeCells:
     """The lattice cells of rows, and the position of each row in its cell.
 
     Where scores are far apart, stretches of the lattice without rows are shortened to the reach of the

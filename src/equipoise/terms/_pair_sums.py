@@ -50,20 +50,15 @@ class PairSums(ScoreSum):
     ) -> None:
         owner = "PairSums"
         _check.kind(owner, "function", function, PairFunction)
-        codes, self.function = np.asarray(atoms), function
-        if codes.ndim != 1 or codes.dtype.kind not in "iu":
-            _check.fail(owner, "atoms", "must be a vector of integers", codes.dtype)
-        self.n_rows = codes.size
-        self._above, self._below = _shares("above", above), _shares("below", below)
-        if self._above.shape != self._below.shape:
-            rule = f"must have the shape of `above`, {self._above.shape}"
-            _check.fail(owner, "below", rule, self._below.shape)
+        self.function = function
+        self._above = _shares("above", _check.matrix(owner, "above", above, "A", "R"))
         self._count, self.size = self._above.shape
-        if codes.max(initial=-1) >= self._count:
-            _check.fail(owner, "atoms", f"must be less than {self._count}", codes.max())
+        self._below = _shares("below", _check.matrix(owner, "below", below, *self._above.shape))
+        codes = _check.integers(owner, "atoms", atoms, self._count, least=-1)
+        self.n_rows = codes.size
         self._rows = np.flatnonzero(codes >= 0)
         self._weight = _check.vector(owner, "weight", weight, self.n_rows)[self._rows]
-        self._atoms = codes[self._rows].astype(np.intp, copy=False)
+        self._atoms = codes[self._rows]
 
     def at(self, scores: Scores) -> ScoreSumPoint:
         """Evaluate the means."""
@@ -173,9 +168,7 @@ class PairSums(ScoreSum):
         return (self._above * np.asarray(u)) @ self._below.T
 
 
-def _shares(name: str, given: Any) -> np.ndarray:
-    shares = np.asarray(given, dtype=np.float64)
-    if shares.ndim != 2 or not np.isfinite(shares).all() or (shares < 0).any():
-        rule = "must be a matrix (A, R) of finite numbers, none negative"
-        _check.fail("PairSums", name, rule, shares.shape if shares.ndim != 2 else "other numbers")
-    return shares
+def _shares(name: str, given: np.ndarray) -> np.ndarray:
+    if (given < 0).any():
+        _check.fail("PairSums", name, "must be non-negative", given.min())
+    return given

@@ -83,7 +83,12 @@ EXAMPLES = dict(
             loss=optional(strict(None)),
             reference=optional(strict(None)),
         ),
+        rule("auc", above=group, below=group),
+        rule("pair_loss", loss=strict("logistic"), above=group, below=group),
+        rule("auc_parity", kind=strict("inter"), bound=share(0.1), column=column, groups=groups),
         rule("Each", **each),
+        rule("Subset", group=group, positive=optional(flag(True))),
+        rule("AUCParity", kind=strict("inter"), bound=share(0.1), each=strict(Each())),
         rule(
             "Custom",
             function=function(lambda s, y, g: (0.0, s)),

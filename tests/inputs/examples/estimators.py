@@ -3,8 +3,10 @@
 import numpy as np
 
 from equipoise import (
+    AUCClassifier,
     ConstrainedClassifier,
     NeymanPearsonClassifier,
+    auc_parity,
     demographic_parity,
     frontier,
     rate,
@@ -47,12 +49,18 @@ def constrained(**parameters):
     return ConstrainedClassifier(**parameters).fit(X, Y, sensitive_features=GROUPS)
 
 
+def ranking(**parameters):
+    """Fit a classifier that ranks."""
+    return AUCClassifier(**parameters).fit(X, Y, sensitive_features=GROUPS)
+
+
 def bounded(**parameters):
     """Fit a Neyman-Pearson classifier."""
     return NeymanPearsonClassifier(**parameters).fit(X, Y)
 
 
 QUICK = ConstrainedClassifier(PARITY, max_steps=3, on_infeasible="ignore")
+RANKING = AUCClassifier(auc_parity("inter", 0.5), max_steps=3, on_infeasible="ignore")
 FITTED = ConstrainedClassifier(max_steps=3).fit(X, Y)
 
 
@@ -70,6 +78,17 @@ EXAMPLES = {
             "loss": strict("logistic"),
             "fit_intercept": flag(True),
             "class_weight": optional(strict("balanced")),
+            "true_metric": flag(True),
+            "min_cell": count(2),
+            "small_cells": strict("skip"),
+            **shared,
+        },
+    ),
+    "AUCClassifier": (
+        ranking,
+        {
+            "constraints": also(strict(auc_parity("inter", 0.5)), "empty list", "empty array"),
+            "loss": strict("logistic"),
             "true_metric": flag(True),
             "min_cell": count(2),
             "small_cells": strict("skip"),
@@ -104,6 +123,15 @@ EXAMPLES = {
     ),
     "ConstrainedClassifier.fit": (
         QUICK.fit,
+        {
+            "X": strict(X),
+            "y": strict(Y),
+            "sensitive_features": strict(GROUPS),
+            "sample_weight": weights,
+        },
+    ),
+    "AUCClassifier.fit": (
+        RANKING.fit,
         {
             "X": strict(X),
             "y": strict(Y),

@@ -95,6 +95,7 @@ EXAMPLES = {
             "x": x,
             "multipliers": multipliers,
             "active_within": non_negative(0.1),
+            "second_order": flag(True),
         },
     ),
     "near_stationarity": (

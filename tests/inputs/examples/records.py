@@ -22,6 +22,8 @@ RECORDS = {
         "Infeasibility",
         "NearStationarity",
         "NearKKT",
+        "Curvature",
+        "InfeasibilityProof",
     ),
     *("Trace", "Verdict", "Iteration", "Examination"),
     *("Scores", "Kink", "ScoreSumPoint", "SumBounds", "RowKinks"),

@@ -21,7 +21,7 @@ ARGUMENTS = {
         "classes": optional(strict((0, 1))),
         "owner": text("me"),
     },
-    "Blocks": {"parts": strict([TABLE])},
+    "Blocks": {"parts": strict([TABLE]), "starts": optional(strict([0]))},
     "MemorySums": {"model": strict(MODEL), "sums": strict(LOSS)},
     "BlockSums": {
         "parts": strict([SUMS]),

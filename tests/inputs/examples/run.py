@@ -42,6 +42,7 @@ EXAMPLES = {
             "checkpoint": optional(path),
             "density": optional(count(2)),
             "budget": optional(strict(None)),
+            "second_order": flag(True),
         },
     ),
     "Budget": (

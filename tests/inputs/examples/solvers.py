@@ -169,6 +169,7 @@ ARGUMENTS = {
         "cap": also(positive(10.0), "inf"),
         "multipliers": start,
     },
+    "SQP": {"tol": positive(1e-9), "multipliers": start},
     "Sequence": {
         "first": strict(SwitchingSubgradient()),
         "second": strict(SwitchingSubgradient()),

@@ -3,7 +3,7 @@
 import numpy as np
 
 from equipoise import terms
-from equipoise.terms import Combination, Logistic, PairLoss, SquaredGaps
+from equipoise.terms import Combination, Logistic, PairLoss, SigmoidPair, SquaredGaps
 from tests.inputs.examples.shared import LOSS, TERMS, Y
 from tests.inputs.zoo import (
     also,
@@ -52,7 +52,19 @@ ARGUMENTS = {
         "groups": optional(strict(Y)),
         "name": optional(text("mine")),
         "smooth": flag(True),
+        "order": optional(strict(np.arange(40)[::-1])),
     },
+    "PairSums": {
+        "function": strict(SigmoidPair()),
+        "atoms": told_as(strict(Y), "weight"),
+        "weight": strict(np.full(40, 0.05)),
+        "above": told_as(strict([[1.0], [0.0]]), "below"),
+        "below": strict([[0.0], [1.0]]),
+    },
+    "SigmoidPair": {"sharpness": positive(1.0)},
+    "LogisticPair": {},
+    "SquaredHingePair": {"margin": positive(1.0)},
+    "QuadraticPair": {"c1": positive(0.5), "c2": positive(1.0)},
     "JoinedSums": {"parts": strict([LOSS, LOSS])},
     "SquaredGaps": {"Q": strict(np.eye(2)), "q": strict(np.zeros(2))},
     "Ratio": {

@@ -129,7 +129,9 @@ class PLADA(Solver[State]):
     def __post_init__(self) -> None:
         owner = "PLADA"
         check_start(owner, self.multipliers)
-        check_positive_if_given(self, "eta", "tau", "u_max", "alpha", "beta", "gamma", "kappa")
+        check_positive_if_given(self, "eta", "tau", "u_max")
+        for parameter in ("alpha", "beta", "gamma", "kappa"):
+            _check.positive(owner, parameter, getattr(self, parameter))
         for parameter, holds, rule in (
             ("alpha", self.alpha > 1, "must exceed 1"),
             ("beta", self.beta < 1, "must lie below 1"),

@@ -13,7 +13,13 @@ from equipoise._array import Array
 from equipoise._problem import Point, Problem
 from equipoise._status import Status
 from equipoise.solvers._newton.hessian import hessian
-from equipoise.solvers._parts.warm_start import Guess, Start, known_multipliers, start_from
+from equipoise.solvers._parts.warm_start import (
+    Guess,
+    Start,
+    check_start,
+    known_multipliers,
+    start_from,
+)
 from equipoise.solvers._solver import DETERMINISTIC, SMOOTH, Claim, Finished, Guarantee, Solver
 from equipoise.solvers._sqp.arrival import Hessian, arrive, first_state, restarted
 from equipoise.solvers._sqp.restoration import lower_violation
@@ -93,6 +99,7 @@ class SQP(Solver[State]):
 
     def __post_init__(self) -> None:
         _check.positive("SQP", "tol", self.tol)
+        check_start("SQP", self.multipliers)
 
     def init(self, problem: Problem, x0: Array) -> State:
         """Return the state before the first step."""

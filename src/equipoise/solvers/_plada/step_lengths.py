@@ -69,7 +69,9 @@ def first_length(problem: Problem, point: Point, rho: float, eta: float | None) 
     eta = max(floor, FIRST_SHARE * _bound(L, M, rho))
     if facts.smooth and not facts.stochastic:
         return Spectral(eta, eta)
-    return Measured(eta, floor, L, M, None if facts.stochastic else (point.x, point.constraints, g))
+    return MeasuredLength(
+        eta, floor, L, M, None if facts.stochastic else (point.x, point.constraints, g)
+    )
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,7 @@ class Spectral(StepLength):
 
 
 @dataclass(frozen=True, eq=False)
-class Measured(StepLength):
+class MeasuredLength(StepLength):
     r"""``eta < 1 / (L_F + 3 rho M_G^2)`` with the largest secants of grad F and G seen so far.
 
     It rises by 1% a step (so that the multipliers can follow) to 0.9 of this bound, and never falls
@@ -161,7 +163,7 @@ class Measured(StepLength):
         eta = max(size.floor, min(MEASURED_RISE * size.eta, _bound(size.L, size.M, reduced.rho)))
         return step(problem, point, lam, eta), replace(size, eta=eta)
 
-    def _updated(self, point: Point) -> Measured:
+    def _updated(self, point: Point) -> MeasuredLength:
         x = point.x
         if self.seen is None or norm(x - self.seen[0]) <= SHORTEST_SECANT * max(1.0, norm(x)):
             return self

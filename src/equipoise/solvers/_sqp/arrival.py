@@ -13,7 +13,7 @@ from equipoise.certificate import Residuals
 from equipoise.solvers._parts.linear_rows import linear_rows
 from equipoise.solvers._sqp.curvature import first_matrix, probed, updated
 from equipoise.solvers._sqp.filter import Filter
-from equipoise.solvers._sqp.merit import Merit, units
+from equipoise.solvers._sqp.merit import ScaledMerit, units
 from equipoise.solvers._sqp.quadratic_program import QuadraticProgram
 from equipoise.solvers._sqp.refinement import Product, refined
 from equipoise.solvers._sqp.state import State
@@ -42,7 +42,7 @@ def first_state(
     """Return the state before the first step, from a guess of the multipliers, and of B if there is one."""
     x, J = to_numpy(x0.x), to_numpy(x0.gradients(range(x0.values.size)))
     unit = units(x, J, linear_rows(problem.domain, x))
-    merit = Merit.of(J, unit)
+    merit = ScaledMerit.of(J, unit)
     state = State(
         x=x0.x,
         values=x0.values,

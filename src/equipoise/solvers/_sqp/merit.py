@@ -15,15 +15,15 @@ ORDINARY = 10.0
 
 
 @dataclass(frozen=True)
-class Merit:
+class ScaledMerit:
     """What the line search looks at: the objective and the sum of violations, each in units of its slope."""
 
     weights: np.ndarray  # (m + 1,)
 
     @staticmethod
-    def of(J: np.ndarray, unit: np.ndarray) -> Merit:
+    def of(J: np.ndarray, unit: np.ndarray) -> ScaledMerit:
         """Return weights by the gradients at the start, with variables measured in `unit`."""
-        return Merit(1.0 / np.maximum(1.0, np.linalg.norm(J * unit, axis=1)))
+        return ScaledMerit(1.0 / np.maximum(1.0, np.linalg.norm(J * unit, axis=1)))
 
     def __call__(self, values: np.ndarray) -> tuple[float, float]:
         """Return the sum of violations, and the objective."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from equipoise._array import Array
 from equipoise.solvers._sqp.filter import Filter
-from equipoise.solvers._sqp.merit import Merit
+from equipoise.solvers._sqp.merit import ScaledMerit
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class State:
     s: np.ndarray  # (d,) the step of the quadratic program at x
     lam: np.ndarray  # (m,) its multipliers
     unit: np.ndarray  # (d,) the sizes of the variables, as far as the start shows them
-    merit: Merit  # the units of the functions
+    merit: ScaledMerit  # the units of the functions
     filter: Filter
     residual: float = np.inf  # the largest of the examiner's `Residuals` at x with lam
     least: float = np.inf  # the least residual so far
