@@ -153,6 +153,17 @@ class Function:
         with np.errstate(over="ignore"):
             return float(abs(self.scale) * total)
 
+    def steepness(self, x: np.ndarray) -> float:
+        """How large the terms of the gradient are; its own rounding error is a few units of it."""
+        y = np.abs(self.inner(x))
+        total = np.abs(self.q) + 0 * y
+        if self.P is not None:
+            total = total + np.abs(self.P) @ y
+        for a, shape, w, b in self.ridges:
+            total = total + abs(a) * np.abs(SHAPES[shape].slope(w @ self.inner(x) + b)) * np.abs(w)
+        with np.errstate(over="ignore"):
+            return float(np.linalg.norm(self.scale * self.stretch * total))
+
     def bends(self) -> tuple[float, float]:
         """Bounds on the eigenvalues of the Hessian, away from kinks."""
         low = high = 0.0

@@ -206,3 +206,7 @@ def test_a_point_outside_the_domain_violates_it():
     assert certificate.violation == pytest.approx(0.5)
     assert certificate.outside == pytest.approx(0.5)
     assert certify(problem, np.array([1.0, 0.5])).violation == 0.0
+
+
+def test_a_single_step_may_be_asked_for():
+    assert YuNeelyWei(steps=1).steps == 1
