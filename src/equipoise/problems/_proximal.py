@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from equipoise._array import Array, dot, like
-from equipoise._problem import Facts, Point, Problem
+from equipoise._problem import Facts, Point, Problem, Saddle
 
 
 class ProximalProblem(Problem):
@@ -87,3 +87,10 @@ class ProximalProblem(Problem):
         return ProximalProblem(
             batch, self.center, self.rho_hat, constraints=bool(self._regularised[1:].all())
         )
+
+    def saddle(self) -> Saddle | None:
+        """Return the min-max form with the regularisation; None where not all functions have it."""
+        form = self.base.saddle()
+        if form is None or form.rho_hat > 0.0 or not self._regularised.all():
+            return None
+        return replace(form, rho_hat=self.rho_hat, center=self.center)
