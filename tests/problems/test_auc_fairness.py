@@ -20,7 +20,7 @@ def subsets(kind):
     """Which rows are in the first and in the second subset of every pair."""
     _, label, group = rows()
     atoms = 2 * (label == 1) + (group == 1)
-    return np.split(pairs_of(kind)[:, atoms], 2)
+    return np.split(pairs_of("", kind)[:, atoms], 2)
 
 
 def double_loop(c1, c2, kind, w):

@@ -2,6 +2,7 @@
 
 from equipoise.problems._absolute import AbsoluteProblem
 from equipoise.problems._auc_fairness import AUCFairness
+from equipoise.problems._auc_stream import AUCStream
 from equipoise.problems._autodiff import JaxProblem, TorchProblem
 from equipoise.problems._checking import ProblemCheck, check_problem
 from equipoise.problems._function import FunctionProblem
@@ -26,6 +27,7 @@ __all__ = [
     "JaxProblem",
     "LearningProblem",
     "AUCFairness",
+    "AUCStream",
     "AbsoluteProblem",
     "ProxyProblem",
     "ProximalProblem",

@@ -38,11 +38,26 @@ BLOCKS = np.array([0, 1, 1, 2, 2])
 FAR = 1e8
 
 
-def pairs_of(kind: str) -> np.ndarray:
+def pairs_of(owner: str, kind: str) -> np.ndarray:
     """Return which atoms are in the first subsets of the five pairs, then in the second ones, (10, 4)."""
-    G1, H1, G2, H2 = KINDS[kind]
+    G1, H1, G2, H2 = KINDS[_check.choice(owner, "kind", kind, KINDS)]
     sides = (POSITIVE, H1, G2, H2, G1, NEGATIVE, G1, H2, G2, H1)
     return np.array([np.isin(np.arange(4), side) for side in sides])
+
+
+def offsets_of(kappa: float) -> np.ndarray:
+    """Return what is added to the losses of pairs in each function."""
+    return np.array([0.0, -1.0 - kappa, -1.0 - kappa])
+
+
+def check_reachable(owner: str, kappa: float, loss: QuadraticPair) -> float:
+    """Return `kappa` if some scores have the constraints ``<= 1 + kappa``: those that are all equal."""
+    least = 2 * loss.c1 * loss.c2**2 - 1
+    number = _check.between(owner, "kappa", kappa, -1.0, math.inf)
+    if number < least:
+        rule = f"must be at least 2 c1 c2^2 - 1 = {least:g}, which scores that are all equal reach"
+        _check.fail(owner, "kappa", rule, kappa)
+    return number
 
 
 @final
@@ -108,15 +123,9 @@ class AUCFairness(Problem):
         batch: int | None = None,
     ) -> None:
         owner, self.model = "AUCFairness", model
-        self.kind = _check.choice(owner, "kind", kind, KINDS)
+        sides = pairs_of(owner, kind)
         self.loss = QuadraticPair(c1, c2)
-        self.kappa = _check.between(owner, "kappa", kappa, -1.0, math.inf)
-        least = 2 * self.loss.c1 * self.loss.c2**2 - 1
-        if self.kappa < least:
-            rule = (
-                f"must be at least 2 c1 c2^2 - 1 = {least:g}, which scores that are all equal reach"
-            )
-            _check.fail(owner, "kappa", rule, kappa)
+        self.kappa = check_reachable(owner, kappa, self.loss)
         _check.kind(owner, "domain", domain, Set)
         if not math.isfinite(domain.diameter):
             _check.fail(owner, "domain", "must be bounded", domain)
@@ -125,7 +134,7 @@ class AUCFairness(Problem):
         self._interval = None if interval is None else _check.positive(owner, "interval", interval)
         positive, member = _larger("labels", labels, model), _larger("groups", groups, model)
         self._atoms = 2 * positive + member
-        sides, rows = pairs_of(kind), np.bincount(self._atoms, minlength=4)
+        rows = np.bincount(self._atoms, minlength=4)
         if not (sides @ rows).all():
             rule = "must have positives and negatives of both groups, as far as they are compared"
             _check.fail(owner, "groups", rule, f"{rows[3]} and {rows[1]}, {rows[2]} and {rows[0]}")
@@ -162,8 +171,7 @@ class AUCFairness(Problem):
         c1, c2, I = self.loss.c1, self.loss.c2, self.interval  # noqa: E741
         batch = self.exact.batch
         functions = PairFunctions(self.model, self.shares, c1, c2, self.domain, I, batch)
-        offsets = np.array([0.0, -1.0 - self.kappa, -1.0 - self.kappa])
-        return Saddle(functions, BLOCKS, offsets, c1, I, functions.lift)
+        return Saddle(functions, BLOCKS, offsets_of(self.kappa), c1, I, functions.lift)
 
     @cached_property
     def interval(self) -> float:
@@ -188,8 +196,8 @@ class AUCFairness(Problem):
         sums = PairSums(self.loss, self._atoms, np.ones(self._atoms.size), above, below)
         coefficients = np.equal.outer(np.arange(3), BLOCKS).astype(float)
         names = ("first AUC above second", "second AUC above first")
-        offsets = [0.0, -1.0 - self.kappa, -1.0 - self.kappa]
-        terms = Terms(sums, Combination(coefficients, offsets, names=names))
+        combination = Combination(coefficients, offsets_of(self.kappa), names=names)
+        terms = Terms(sums, combination)
         return LearningProblem.of(self.model, terms, domain=domain, batch=batch)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import final
 
 import numpy as np
@@ -50,7 +51,7 @@ class PairFunctions(Problem):
         batch: int | None = None,
     ) -> None:
         self.model, self.shares, self.c1, self.c2 = model, shares, c1, c2
-        self.inner, self.interval, self.batch = domain, interval, batch
+        self.interval, self.batch = interval, batch
         twice = len(shares)
         self.dim, self.n_constraints = model.dim + twice, twice - 1
         names = [f"{kind}_{j}" for kind in "FG" for j in range(twice // 2)]
@@ -94,5 +95,11 @@ class PairFunctions(Problem):
 
     def of_rows(self, index: np.ndarray) -> PairFunctions:
         """Return the functions of some rows."""
-        given = self.shares[:, index], self.c1, self.c2, self.inner, self.interval
-        return PairFunctions(self.model.rows(index), *given)
+        return self.over(self.model.rows(index), self.shares[:, index])
+
+    def over(self, model: Model, shares: np.ndarray) -> PairFunctions:
+        """Return the same functions of all rows of another model."""
+        changed = copy(self)
+        changed.model, changed.shares, changed.batch = model, shares, None
+        changed._mass = shares.mean(axis=1)
+        return changed
