@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -12,9 +12,10 @@ from equipoise import _check
 from equipoise._problem import Problem
 from equipoise._status import Status
 from equipoise.solvers._methods.smd import SMD, level_above
+from equipoise.solvers._oracle import Oracle
 from equipoise.solvers._parts.parameters import check_positive_if_given
 from equipoise.solvers._solver import CONVEX, SADDLE, Claim, Guarantee, Need, Solver
-from equipoise.solvers._staged import Staged
+from equipoise.solvers._staged import Staged, StagedState
 
 __all__ = ["SFLS"]
 
@@ -36,7 +37,7 @@ class Outer:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SFLS(Staged[Outer]):
+class SFLS(Oracle[StagedState[Outer]], Staged[Outer]):
     r"""Find the root of ``H(r) = min_w max{f_0(w) - r, f_1(w), .., f_m(w)}`` by mirror descent at levels r.
 
     1. (w, U) <- SMD at the level r: P(r, w) and U are near H(r)
@@ -60,7 +61,8 @@ class SFLS(Staged[Outer]):
     eps_opt : float, optional
         In the place of what follows from `eps`.
     level : float, optional
-        The first r, above the optimal value; by default 0.1 more than the objective at 0, if feasible.
+        The first r, above the optimal value; by default 0.1 more than the objective at the start, or
+        at 0 where the start is not feasible.
     max_levels : int
         Stop after so many levels.
     warm : bool
@@ -107,9 +109,16 @@ class SFLS(Staged[Outer]):
         _check.count(owner, "retries", self.retries)
         _check.kind(owner, "inner_method", self.inner_method, SMD)
 
+    def tuned(self, *, mu: float, accuracy: float, multipliers: np.ndarray | None) -> Self:
+        """Return this method set up for one subproblem: it stops at ``U >= -accuracy``.
+
+        The objective gap is then at most ``(accuracy + U - H(r)) (1 + sum of the multipliers)``.
+        """
+        return replace(self, eps_opt=accuracy)
+
     def begin(self, problem: Problem, x0: np.ndarray) -> Outer:
         """Return the outer state before the first stage."""
-        level = level_above(problem) if self.level is None else self.level
+        level = level_above(problem, x0) if self.level is None else self.level
         return Outer(x0, None, level, math.inf, self.eps_opt, x0)
 
     def subproblem(self, problem: Problem, outer: Outer) -> Problem:

@@ -16,7 +16,7 @@ from equipoise.solvers._solver import CONVEX, SADDLE, Claim, Guarantee, Need, So
 
 __all__ = ["SMD"]
 
-# How far the level lies above the objective at 0, where none is given. Chosen.
+# How far the level lies above the objective at a feasible point, where none is given. Chosen.
 MARGIN = 0.1
 
 
@@ -71,7 +71,8 @@ class SMD(Solver[State]):
     Parameters
     ----------
     level : float, optional
-        r, above the optimal value; by default 0.1 more than the objective at 0, where that is feasible.
+        r, above the optimal value; by default 0.1 more than the objective at the start, or at 0
+        where the start is not feasible.
     steps : int
         T.
     step_size : StepRule
@@ -114,7 +115,7 @@ class SMD(Solver[State]):
     def init(self, problem: Problem, x0: np.ndarray) -> State:
         """Return the state before the first step."""
         saddle = saddle_of(problem)
-        level = level_above(problem) if self.level is None else self.level
+        level = level_above(problem, x0) if self.level is None else self.level
         count = saddle.offsets.size
         y, alpha = np.full(count, 1 / count), np.zeros(saddle.blocks.size)
         if self.dual_start is not None:
@@ -169,9 +170,12 @@ def saddle_of(problem: Problem) -> Saddle:
     return saddle
 
 
-def level_above(problem: Problem) -> float:
-    """Return a level above the optimal value, if the point nearest to 0 is feasible."""
-    return problem.at(problem.domain.project(np.zeros(problem.dim))).objective + MARGIN
+def level_above(problem: Problem, x0: np.ndarray) -> float:
+    """Return a level above the optimal value, if `x0` or else the point nearest to 0 is feasible."""
+    point = problem.at(x0)
+    if point.excess > 0:
+        point = problem.at(problem.domain.project(np.zeros(problem.dim)))
+    return point.objective + MARGIN
 
 
 def added(sums: Average | None, new: Average, tau: float) -> Average:
