@@ -157,6 +157,40 @@ class Facts:
         _check.non_negative("Facts", "rounding", self.rounding)
 
 
+@dataclass(frozen=True)
+class Saddle:
+    """The min-max form of a problem, for methods that never form what is minimised and maximised over.
+
+    ``f_i(w)`` is the minimum over auxiliary variables `z` and the maximum over `alpha` of ``offsets_i + sum_j
+    (F_j(x) + alpha_j G_j(x) - bowl alpha_j^2)``, over all j with ``blocks_j = i``; ``x = (w, z)``.
+
+    Attributes
+    ----------
+    functions : Problem
+        Its values are ``(F_1, .., F_J, G_1, .., G_J)`` at x, and its domain is that of x. Its `sample` draws
+        unbiased estimates.
+    blocks : integer array of shape (J,)
+    offsets : ndarray of shape (m + 1,)
+    bowl : float
+    interval : float
+        Every ``|alpha_j|`` is at most this.
+    lift : callable
+        `w` to ``(w, z)``, with the `z` that is minimised over.
+    rho_hat : float
+        ``rho_hat/2 |w - center|^2`` is added to every function.
+    center : array of shape (d,) or None
+    """
+
+    functions: Problem
+    blocks: np.ndarray
+    offsets: np.ndarray
+    bowl: float
+    interval: float
+    lift: Callable[[np.ndarray], np.ndarray]
+    rho_hat: float = 0.0
+    center: np.ndarray | None = None
+
+
 class Problem(ABC):
     """``min f_0(x)  s.t.  f_i(x) <= 0, x in domain``.
 
@@ -196,6 +230,10 @@ class Problem(ABC):
 
     def kinks(self, x: np.ndarray, width: float) -> Kinks | None:
         """Return the nearest point on all kinks that are about `width` from `x`; None if unknown."""
+        return None
+
+    def saddle(self) -> Saddle | None:
+        """Return the problem's min-max form; None if it has none."""
         return None
 
     @final

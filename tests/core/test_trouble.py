@@ -34,6 +34,13 @@ from equipoise.solvers import (
     YuNeelyWei,
 )
 
+SPECIAL = (
+    "apg",
+    "feasibility",
+    "sfls",
+    "smd",
+)  # for problems without constraints, or of another form
+GENERAL = [name for name in SOLVERS if name not in SPECIAL]
 CONVEX = Facts(smooth=True, convex=True, convex_constraints=True, weak_convexity=0.0)
 
 
@@ -53,7 +60,7 @@ def broken(what, names=("disc",)):
     )
 
 
-@pytest.mark.parametrize("method", [name for name in SOLVERS if name not in ("apg", "feasibility")])
+@pytest.mark.parametrize("method", GENERAL)
 @pytest.mark.parametrize("what", ["objective", "disc"])
 def test_the_gradient_that_is_not_finite_is_named(method, what):
     result = solve(broken(what), method, [0.0, 0.5], max_steps=3000, tol=1e-6)

@@ -1,6 +1,8 @@
 """Problems: from functions, from autodiff, quadratic, regularised; and references."""
 
 from equipoise.problems._absolute import AbsoluteProblem
+from equipoise.problems._auc_fairness import AUCFairness
+from equipoise.problems._auc_stream import AUCStream
 from equipoise.problems._autodiff import JaxProblem, TorchProblem
 from equipoise.problems._checking import ProblemCheck, check_problem
 from equipoise.problems._function import FunctionProblem
@@ -24,6 +26,8 @@ __all__ = [
     "TorchProblem",
     "JaxProblem",
     "LearningProblem",
+    "AUCFairness",
+    "AUCStream",
     "AbsoluteProblem",
     "ProxyProblem",
     "ProximalProblem",

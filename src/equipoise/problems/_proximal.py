@@ -10,7 +10,7 @@ import numpy as np
 
 from equipoise import _check
 from equipoise._array import Array, dot, like
-from equipoise._problem import Facts, Point, Problem
+from equipoise._problem import Facts, Point, Problem, Saddle
 
 
 class ProximalProblem(Problem):
@@ -93,3 +93,10 @@ class ProximalProblem(Problem):
         part.base = batch
         vars(part).pop("facts", None)
         return part
+
+    def saddle(self) -> Saddle | None:
+        """Return the min-max form with the regularisation; None where not all functions have it."""
+        form = self.base.saddle()
+        if form is None or form.rho_hat > 0.0 or not self._regularised.all():
+            return None
+        return replace(form, rho_hat=self.rho_hat, center=self.center)

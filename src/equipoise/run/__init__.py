@@ -3,6 +3,7 @@
 from equipoise.run._budget import Budget
 from equipoise.run._checkpoint import Checkpoint, CheckpointError, CheckpointWarning
 from equipoise.run._iteration import Iteration
+from equipoise.run._online import Online
 from equipoise.run._result import Result
 from equipoise.run._solve import solve
 from equipoise.run._trace import Examination, Trace
@@ -16,6 +17,7 @@ __all__ = [
     "Verdict",
     "Budget",
     "Iteration",
+    "Online",
     "Checkpoint",
     "CheckpointError",
     "CheckpointWarning",

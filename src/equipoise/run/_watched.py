@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from equipoise._array import Array, all_finite, square
-from equipoise._problem import Kinks, NonFiniteError, Point, Problem
+from equipoise._problem import Kinks, NonFiniteError, Point, Problem, Saddle
 from equipoise.problems._answers import checked_point
 
 
@@ -156,6 +156,13 @@ class WatchedProblem(Problem):
     def kinks(self, x: np.ndarray, width: float) -> Kinks | None:
         """Return the nearest point on kinks."""
         return self._base.kinks(x, width)
+
+    def saddle(self) -> Saddle | None:
+        """Return the min-max form, counted on the same counter."""
+        form = self._base.saddle()
+        if form is None:
+            return None
+        return replace(form, functions=WatchedProblem(form.functions, self._counter))
 
     def _forget_smoothed(self) -> None:
         if self._smoothed is not None and self._smoothed[1] is not None:

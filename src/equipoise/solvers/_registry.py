@@ -22,6 +22,8 @@ from equipoise.solvers._methods.iqrc import *
 from equipoise.solvers._methods.level_set import *
 from equipoise.solvers._methods.plada import *
 from equipoise.solvers._methods.proxy_lagrangian import *
+from equipoise.solvers._methods.sfls import *
+from equipoise.solvers._methods.smd import *
 from equipoise.solvers._methods.smoothing import *
 from equipoise.solvers._methods.sp_lm import *
 from equipoise.solvers._methods.sqp import *

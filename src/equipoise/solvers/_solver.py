@@ -54,6 +54,7 @@ CONVEX_CONSTRAINTS = Need(
 )
 CONVEX = Need("a convex problem", lambda problem, _: problem.facts.convex is False)
 DETERMINISTIC = Need("exact values, not mini-batches", lambda problem, _: problem.facts.stochastic)
+SADDLE = Need("a min-max form (`Problem.saddle`)", lambda problem, _: problem.saddle() is None)
 
 
 class Finished(Protocol):

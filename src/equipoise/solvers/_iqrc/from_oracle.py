@@ -17,6 +17,7 @@ TOTALS = {
     "conex": ("smooth or not", "O~(eps^-4), smooth O~(eps^-3)"),
     "augmented_lagrangian": ("smooth", "O~(eps^-3)"),
     "level_set": ("smooth", "O~(eps^-3)"),
+    "sfls": ("with a min-max form, stochastic", "O~(eps^-6), with probability 1 - delta"),
 }
 
 

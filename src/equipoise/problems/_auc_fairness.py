@@ -1,0 +1,229 @@
+"""AUC under AUC-based fairness, with the quadratic surrogate (Yao, Lin & Yang 2023)."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+
+from equipoise import _check
+from equipoise._array import Array, norm, to_numpy
+from equipoise._problem import Point, Problem, Saddle
+from equipoise.models import Model
+from equipoise.problems._learning import LearningProblem
+from equipoise.problems._pair_functions import PairFunctions
+from equipoise.sets._set import Set
+from equipoise.terms import Combination, PairSums, QuadraticPair, Terms
+from equipoise.terms._pair_point import Rows
+from equipoise.terms._ranks import wins
+
+# Every row is in one of four atoms, numbered by 2 [positive] + [in the first group]; subsets are unions
+# of them.
+ALL, POSITIVE, NEGATIVE = (0, 1, 2, 3), (2, 3), (0, 1)
+KINDS: dict[str, tuple[tuple[int, ...], ...]] = {
+    "group": ((1, 3), (0, 2), ALL, ALL),
+    "inter": ((3,), (0,), (2,), (1,)),
+    "intra": ((3,), (1,), (2,), (0,)),
+    "positive": ((3,), POSITIVE, ALL, ALL),
+    "negative": ((1,), NEGATIVE, ALL, ALL),
+    "background": (POSITIVE, (1,), (3,), NEGATIVE),
+}
+"""The subsets G1, G1', G2, G2' of which ``AUC(G1, G1') - AUC(G2, G2')`` is bounded."""
+
+# Which function each of the five pairs belongs to: (D+, D-); (G1', G1), (G2, G2'); (G2', G2), (G1, G1').
+BLOCKS = np.array([0, 1, 1, 2, 2])
+
+# How far out, in diameters, a point is projected to find the farthest point of the domain in a direction.
+# Chosen: the bound is then too large by a relative 1e-8 at most.
+FAR = 1e8
+
+
+def pairs_of(owner: str, kind: str) -> np.ndarray:
+    """Return which atoms are in the first subsets of the five pairs, then in the second ones, (10, 4)."""
+    G1, H1, G2, H2 = KINDS[_check.choice(owner, "kind", kind, KINDS)]
+    sides = (POSITIVE, H1, G2, H2, G1, NEGATIVE, G1, H2, G2, H1)
+    return np.array([np.isin(np.arange(4), side) for side in sides])
+
+
+def offsets_of(kappa: float) -> np.ndarray:
+    """Return what is added to the losses of pairs in each function."""
+    return np.array([0.0, -1.0 - kappa, -1.0 - kappa])
+
+
+def check_reachable(owner: str, kappa: float, loss: QuadraticPair) -> float:
+    """Return `kappa` if some scores have the constraints ``<= 1 + kappa``: those that are all equal."""
+    least = 2 * loss.c1 * loss.c2**2 - 1
+    number = _check.between(owner, "kappa", kappa, -1.0, math.inf)
+    if number < least:
+        rule = f"must be at least 2 c1 c2^2 - 1 = {least:g}, which scores that are all equal reach"
+        _check.fail(owner, "kappa", rule, kappa)
+    return number
+
+
+@final
+class AUCFairness(Problem):
+    r"""Maximise the AUC while two AUCs differ by at most `kappa`, by a quadratic surrogate.
+
+    With scores h and ``l(G, G') = E[c1 (h - h' - c2)^2 | G, G']`` in the place of ``Pr(h <= h' | G, G')``,
+    the objective is ``l(D+, D-)`` of positives and negatives, and the constraints are
+    ``l(G1', G1) + l(G2, G2') <= 1 + kappa`` and ``l(G2', G2) + l(G1, G1') <= 1 + kappa``. They are exact,
+    and cost O(n): a quadratic loss of pairs follows from the means and variances of the scores. The true
+    constraints, ``+-(AUC(G1, G1') - AUC(G2, G2')) <= kappa`` by ranks, are `true_values`.
+
+    Parameters
+    ----------
+    model : Model
+        Of one score a row.
+    labels, groups : arrays of shape (n,)
+        Two values each; the larger ones are the positives and the first group.
+    kind : {"group", "inter", "intra", "positive", "negative", "background"}
+        Which AUCs are compared; see `equipoise.auc_parity`.
+    kappa : float
+        Scores that are all equal give ``2 c1 c2^2`` on both left sides, all others more on one of them: a
+        `kappa` below ``2 c1 c2^2 - 1`` cannot be reached.
+    c1, c2 : float
+    domain : Set
+        Bounded.
+    interval : float, optional
+        A bound on the mean scores of the subsets and on their differences, for the min-max form; computed
+        for a linear model, needed for another.
+    batch : int, optional
+        The rows of a mini-batch. Shares of subsets are those of all rows, so that estimates are unbiased.
+
+    Notes
+    -----
+    The surrogate shrinks scores: with ``c2 = 1`` and ``c1 = 1/2``, the gap of the mean scores and half of
+    their squared gaps and variances must be at most `kappa` together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from equipoise.models import LinearModel
+    >>> from equipoise.problems import AUCFairness
+    >>> from equipoise.sets import L2Ball
+    >>> X = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5], [-1.0, 0.5]])
+    >>> model = LinearModel(X, intercept=False)
+    >>> problem = AUCFairness(model, [1, 0, 1, 0], [1, 1, 0, 0], kind="group", kappa=0.1, domain=L2Ball(2.0))
+    >>> problem.at(np.zeros(2)).values.round(3)
+    array([ 0.5, -0.1, -0.1])
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        labels: Any,
+        groups: Any,
+        *,
+        kind: str = "inter",
+        kappa: float = 0.05,
+        c1: float = 0.5,
+        c2: float = 1.0,
+        domain: Set,
+        interval: float | None = None,
+        batch: int | None = None,
+    ) -> None:
+        owner, self.model = "AUCFairness", model
+        sides = pairs_of(owner, kind)
+        self.loss = QuadraticPair(c1, c2)
+        self.kappa = check_reachable(owner, kappa, self.loss)
+        _check.kind(owner, "domain", domain, Set)
+        if not math.isfinite(domain.diameter):
+            _check.fail(owner, "domain", "must be bounded", domain)
+        if interval is None and not model.linear:
+            _check.fail(owner, "interval", "must be given for a model that is not linear", None)
+        self._interval = None if interval is None else _check.positive(owner, "interval", interval)
+        positive, member = _larger("labels", labels, model), _larger("groups", groups, model)
+        self._atoms = 2 * positive + member
+        rows = np.bincount(self._atoms, minlength=4)
+        if not (sides @ rows).all():
+            rule = "must have positives and negatives of both groups, as far as they are compared"
+            _check.fail(owner, "groups", rule, f"{rows[3]} and {rows[1]}, {rows[2]} and {rows[0]}")
+        self._weights = (
+            sides / (sides @ rows)[:, None]
+        )  # of a row of each atom, in each subset's mean
+        self.shares = model.n_rows * self._weights[:, self._atoms]
+        self.exact = self._learning_problem(domain, batch)
+        self.dim, self.n_constraints, self.domain = model.dim, 2, domain
+        self.names, self.facts = self.exact.names, self.exact.facts
+
+    def at(self, x: Array) -> Point:
+        """Evaluate the objective and both constraints."""
+        return self.exact.at(x)
+
+    def sample(self, rng: np.random.Generator) -> Problem:
+        """Return the pairs within a mini-batch; `saddle` has unbiased estimates."""
+        return self if self.exact.batch is None else self.exact.sample(rng)
+
+    def true_values(self, point: Point) -> np.ndarray:
+        """Return ``+-(AUC(G1, G1') - AUC(G2, G2')) - kappa`` by ranks, with ties counted as one half."""
+        scores = to_numpy(self.model.scores(point.x))
+        won = wins(Rows(scores, np.ones(scores.size), self._atoms, 4))
+        above, below = self._weights[:5], self._weights[5:]
+        gap = above[4] @ won @ below[4] - above[2] @ won @ below[2]
+        return np.array([gap, -gap]) - self.kappa
+
+    def saddle(self) -> Saddle:
+        """Return the min-max form, which needs single rows instead of pairs."""
+        return self._saddle
+
+    @cached_property
+    def _saddle(self) -> Saddle:
+        c1, c2, I = self.loss.c1, self.loss.c2, self.interval  # noqa: E741
+        batch = self.exact.batch
+        functions = PairFunctions(self.model, self.shares, c1, c2, self.domain, I, batch)
+        return Saddle(functions, BLOCKS, offsets_of(self.kappa), c1, I, functions.lift)
+
+    @cached_property
+    def interval(self) -> float:
+        """A bound on the mean scores of the subsets, and on their differences within a pair."""
+        if self._interval is not None:
+            return self._interval
+        origin = np.zeros(self.dim)
+        at_zero = self.model.at(origin)
+        shares = self.shares / self.model.n_rows
+        J = len(shares) // 2
+        offsets = to_numpy(at_zero.scores)
+        farthest = 0.0
+        for row in (*shares, *(shares[:J] - shares[J:])):
+            mean = to_numpy(at_zero.pull(row))
+            reach = [support(self.domain, side * mean) + side * (row @ offsets) for side in (1, -1)]
+            farthest = max(farthest, *reach)
+        return farthest
+
+    def _learning_problem(self, domain: Set, batch: int | None) -> LearningProblem:
+        """Return the same functions as sums over pairs."""
+        above, below = self._weights[:5].T, self._weights[5:].T
+        sums = PairSums(self.loss, self._atoms, np.ones(self._atoms.size), above, below)
+        coefficients = np.equal.outer(np.arange(3), BLOCKS).astype(float)
+        names = ("first AUC above second", "second AUC above first")
+        combination = Combination(coefficients, offsets_of(self.kappa), names=names)
+        terms = Terms(sums, combination)
+        return LearningProblem.of(self.model, terms, domain=domain, batch=batch)
+
+
+def support(domain: Set, direction: np.ndarray) -> float:
+    """Bound ``max_{w in domain} <direction, w>`` from above, by one projection.
+
+    With z the projection of ``t direction``, every w has
+    ``<direction, w> <= <direction, z> + |z| |w - z| / t``.
+    """
+    length = norm(direction)
+    if length == 0.0:
+        return 0.0
+    D = domain.diameter
+    t = FAR * D / length
+    z = domain.project(t * direction)
+    return float(direction @ z) + norm(z) * D / t
+
+
+def _larger(parameter: str, given: Any, model: Model) -> np.ndarray:
+    """Return which of two values in a column are the larger one."""
+    column = np.asarray(given)
+    if column.shape != (model.n_rows,):
+        _check.fail("AUCFairness", parameter, f"must have shape ({model.n_rows},)", column.shape)
+    values = np.unique(column)
+    if values.size != 2:
+        _check.fail("AUCFairness", parameter, "must have two values", values.tolist()[:5])
+    return column == values[1]
