@@ -28,7 +28,7 @@ class Outer:
     multipliers: np.ndarray | None
     level: float  # r
     upper: float  # U of the stage before; infinite before the first
-    eps_opt: float | None  # None before it follows from the first U
+    eps_opt: float | None  # None before it follows from the first U < 0
     start: np.ndarray  # (d,) where the next stage starts
     dual_start: tuple[np.ndarray, np.ndarray] | None = None  # and with which y and alpha
     stages: int = 0
@@ -57,7 +57,7 @@ class SFLS(Oracle[StagedState[Outer]], Staged[Outer]):
     theta : float
         Above 1 in theory; the experiments of the paper have 1.
     eps : float
-        The relative accuracy: ``eps_opt = -U(r_0) eps / theta``.
+        The relative accuracy: ``eps_opt = -U eps / theta``, with the first U below 0.
     eps_opt : float, optional
         In the place of what follows from `eps`.
     level : float, optional
@@ -144,14 +144,14 @@ class SFLS(Oracle[StagedState[Outer]], Staged[Outer]):
         if U > 0 and outer.stages > 0:
             x, lam = outer.x, outer.multipliers
         eps_opt = outer.eps_opt
-        if eps_opt is None:
-            eps_opt = max(-U, 0.0) * self.eps / self.theta
+        if eps_opt is None and U < 0:
+            eps_opt = -U * self.eps / self.theta
         start, dual = outer.start, outer.dual_start
         if self.warm:
             start, dual = inner.x[: problem.dim], (inner.y, inner.alpha)
         stages = outer.stages + 1
         ended, tries = stages >= self.max_levels, 0
-        if U + eps_opt >= 0:  # 2
+        if U + (eps_opt or 0.0) >= 0:  # 2
             ended, tries = ended or outer.tries >= self.retries, outer.tries + 1
         else:
             r = r + U / (2 * self.theta)  # 3
