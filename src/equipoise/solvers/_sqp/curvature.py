@@ -56,6 +56,19 @@ def updated(B: np.ndarray, s: np.ndarray, y: np.ndarray) -> np.ndarray:
     return new if np.isfinite(new).all() else B
 
 
+def shrunk(B: np.ndarray, s: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return a first matrix with no more curvature along the first step than was seen there.
+
+    It was made without any knowledge of the curvature, so one step's tells of all directions. One that is
+    too large makes all steps too short until BFGS has learnt every direction by itself; one that is too
+    small shows at once, in steps that the line search has to shorten, so it is left as it is.
+    """
+    model, seen = float(s @ B @ s), float(s @ y)
+    if not 0 < seen < model < np.inf:
+        return B
+    return max(LEAST_SHARE, seen / model) * B
+
+
 def rescaled(B: np.ndarray, s: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return a first matrix, a diagonal, times what one step tells of its size (Shanno & Phua 1978)."""
     seen = float(s @ y)

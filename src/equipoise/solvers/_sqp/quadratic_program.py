@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from equipoise.sets import LinearRows
+from equipoise.solvers._sqp.opposites import opposite_rows
 
 # What is added to the diagonal, relative to it, and the tolerance of the solver, whose variables, rows and
 # right-hand sides are scaled to about 1; tried in turn where the solver fails on a matrix that is nearly
@@ -54,7 +55,7 @@ class QuadraticProgram:
         used = np.flatnonzero(lengths > 0)
         if used.size < lengths.size and (self.f[lengths == 0] > 0).any():
             return None
-        i, j = _opposites(self.J[used])
+        i, j = opposite_rows(self.J[used])
         i, j = used[i], np.where(j < 0, -1, used[j])
         low = np.where(j < 0, -np.inf, self.f[j] / lengths[i]) if i.size else np.empty(0)
         high = -self.f[i] / lengths[i]
@@ -176,19 +177,3 @@ class QuadraticProgram:
             if flag == -1:
                 return None
         return None
-
-
-def _opposites(J: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows i, and for each the row j with the opposite gradient, -1 where there is none."""
-    first: list[int] = []
-    second: list[int] = []
-    seen: dict[bytes, int] = {}
-    for i, (row, opposite) in enumerate(zip(J + 0.0, 0.0 - J)):  # no negative zeros
-        k = seen.pop(opposite.tobytes(), None)
-        if k is None:
-            seen[row.tobytes()] = len(first)
-            first.append(i)
-            second.append(-1)
-        else:
-            second[k] = i
-    return np.array(first, dtype=np.intp), np.array(second, dtype=np.intp)
