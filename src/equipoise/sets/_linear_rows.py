@@ -36,6 +36,11 @@ class LinearRows:
         B = _empty(b.size, 0) if B is None else B
         return LinearRows(np.broadcast_to(low, (dim,)), np.broadcast_to(high, (dim,)), A, B, b)
 
+    @property
+    def unbounded(self) -> bool:
+        """Whether no variable has a bound of its own."""
+        return bool((self.low == -np.inf).all() and (self.high == np.inf).all())
+
     @staticmethod
     def joined(parts: Sequence[LinearRows]) -> LinearRows:
         """Return the rows of a product of sets."""
