@@ -128,7 +128,7 @@ def test_a_point_is_not_evaluated_again_for_its_products():
 
 
 @pytest.mark.parametrize(
-    ("seen", "factor"), [(0.5, 0.5), (0.01, 0.2), (3.0, 1.0), (0.0, 1.0), (-1.0, 1.0)]
+    ("seen", "factor"), [(0.8, 0.4), (0.01, 0.2), (1.5, 0.75), (3.0, 1.0), (0.0, 1.0), (-1.0, 1.0)]
 )
 def test_a_first_matrix_is_made_smaller_by_what_the_first_step_shows(seen, factor):
     B, s = np.diag([1.0, 4.0]), np.array([1.0, 0.5])
@@ -137,12 +137,12 @@ def test_a_first_matrix_is_made_smaller_by_what_the_first_step_shows(seen, facto
 
 
 def test_flat_functions_take_few_steps():
-    """The start knows nothing of curvatures of about 0.3; learnt one by one they take 18 steps."""
+    """The start knows nothing of curvatures from 0.1 to 0.4; learnt one by one they take 30 steps."""
 
     class Flat(Problem):
         dim, n_constraints, names = 12, 0, ()
         domain, facts = sets.WholeSpace(), Facts(smooth=True)
-        bend = np.linspace(0.25, 0.4, 12)
+        bend = np.linspace(0.1, 0.4, 12)
 
         def at(self, x):
             to = x - 1.0
@@ -151,7 +151,7 @@ def test_flat_functions_take_few_steps():
 
     result = solve(Flat(), SQP(tol=1e-7), tol=1e-6, second_order=False)
     assert result.success
-    assert result.nit <= 10
+    assert result.nit <= 15
 
 
 def test_the_state_is_refined_only_where_rows_agree():

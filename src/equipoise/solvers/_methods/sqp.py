@@ -114,7 +114,7 @@ class SQP(Solver[State]):
             found = search(problem, state)  # 2
             if found is not None:
                 point, pairs = found
-                return arrive(problem, replace(state, filter=pairs), point)  # 4, 5
+                return arrive(problem, state, point, filter=pairs)  # 4, 5
             if not state.fresh:
                 return restarted(problem, state)  # 3
             h, f = state.merit(state.values)
@@ -128,7 +128,7 @@ class SQP(Solver[State]):
         h, f = state.merit(point.values)
         restored = h <= RESTORED * state.restoring and state.filter.admits(h, f)
         left = 0.0 if restored else state.restoring
-        return arrive(problem, replace(state, damping=damping, restoring=left), point)
+        return arrive(problem, state, point, damping=damping, restoring=left)
 
     def output(self, state: State) -> tuple[Array, np.ndarray]:
         """Return the iterate and its multipliers."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -43,8 +44,8 @@ def first_state(problem: Problem, x0: Point, lam: np.ndarray, B: np.ndarray | No
     return modelled(problem, state)
 
 
-def arrive(problem: Problem, state: State, point: Point) -> State:
-    """Return the state at a new iterate."""
+def arrive(problem: Problem, state: State, point: Point, **changes: Any) -> State:
+    """Return the state at a new iterate, with other `changes` to it."""
     opposites = state.opposites.still(point.values)
     J = opposites.gradients(point)
     s, change = to_numpy(point.x) - to_numpy(state.x), J - state.J
@@ -58,6 +59,7 @@ def arrive(problem: Problem, state: State, point: Point) -> State:
         opposites=opposites,
         kinks=state.kinks or _jumps(state, s, change),
         fresh=False,
+        **changes,
     )
     return modelled(problem, here)
 

@@ -23,9 +23,10 @@ FORCING = 0.3
 # BFGS learns as much in the first steps.
 PROBED_FROM = 40
 
-# Products for one step at the most. Measured with 5, 8 and 20 on the plain problems of `benchmarks.peers`:
-# with 5 a good point is reached with the least work.
-MAX_PRODUCTS = 5
+# Products for one step at the most, and where variables are so few that B is not probed. Measured with 3, 4,
+# 5, 6, 8 and 20 on the plain problems of `benchmarks.peers`: with 5 a good point is reached with the least
+# work on a9a and bank, with 3 on COMPAS.
+MAX_PRODUCTS, MAX_AMONG_FEW = 5, 3
 
 Product = Callable[[np.ndarray], np.ndarray]
 
@@ -77,7 +78,7 @@ def refined(
     """
     H, g, s = program.H, program.g, np.zeros_like(answer.s)
     exact = np.zeros_like(s)  # A s
-    for k in range(MAX_PRODUCTS):
+    for k in range(MAX_PRODUCTS if s.size >= PROBED_FROM else MAX_AMONG_FEW):
         p = answer.s - s
         Ap = product(p)
         missed, curve = Ap - H @ p, float(p @ Ap)
