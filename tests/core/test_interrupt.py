@@ -57,7 +57,8 @@ def test_at_any_evaluation(method):
         assert result is None or result.status is Status.INTERRUPTED
         assert result is None or not result.success
         kept += result is not None
-    assert kept > 40  # before the first examination there is nothing to keep
+    # before the first examination there is nothing to keep
+    assert kept > 0.6 * min(total, 60)
 
 
 def test_a_second_time_it_does_not_wait():

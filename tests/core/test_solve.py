@@ -139,6 +139,19 @@ def test_a_callback_cannot_change_the_run(method):
     assert watched.x.flags.writeable
 
 
+def test_the_iterate_is_seen_without_a_copy_of_the_state():
+    seen = []
+
+    def callback(iteration):
+        x = iteration.x
+        seen.append(("state" in vars(iteration), x.flags.writeable))
+        np.testing.assert_array_equal(x, iteration.solver.output(iteration.state)[0])
+
+    reference = REFERENCES["convex"]()
+    solve(reference.problem, "sqp", reference.start, max_steps=2, callback=callback)
+    assert seen == [(False, False)] * 2
+
+
 def test_a_callback_that_raises_loses_nothing():
     def broken(iteration):
         if iteration.step == 50:

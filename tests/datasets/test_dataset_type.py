@@ -41,7 +41,7 @@ def small(n=12, **changes):
 @pytest.mark.parametrize(
     ("changes", "match"),
     [
-        ({"y": np.zeros(3)}, r"Dataset: `y` must have shape \(12,\), got \(3,\)"),
+        ({"y": np.zeros(3, int)}, r"Dataset: `y` must have shape \(12,\), got \(3,\)"),
         ({"groups": np.zeros((12, 1))}, "Dataset: `groups`"),
         ({"attributes": {"w": np.zeros(1)}}, r"Dataset: `attributes\['w'\]`"),
         ({"feature_names": ("u",)}, "`feature_names` must have 2 entries, got"),

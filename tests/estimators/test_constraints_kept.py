@@ -12,6 +12,7 @@ from equipoise import ConstrainedClassifier
 from equipoise.constraints import CONSTRAINTS, Each
 from equipoise.estimators import InfeasibleError, InfeasibleWarning
 from equipoise.estimators._infeasible import BrokenBound
+from equipoise.metrics import subset_auc
 from equipoise.rows import MemoryTable, column_scales
 
 EXACT = 1e-12
@@ -34,6 +35,8 @@ def counts(census, model):
         found["tpr", group] = predicted[rows & y].mean()
         found["fpr", group] = predicted[rows & ~y].mean()
         found["accuracy", group] = (predicted == y)[rows].mean()
+    scores, women = model.decision_function(census.X), census.groups == "female"
+    found["women above men"] = subset_auc(scores, women, ~women)
     found["share of women"] = (census.groups == "female")[predicted].mean()
     return found
 
@@ -76,6 +79,10 @@ PROMISES = {
     "false_negative_parity": (
         lambda d: eq.false_negative_parity(0.03),
         lambda c: gap(c, "tpr") - 0.03,
+    ),
+    "auc_parity": (
+        lambda d: eq.auc_parity("group", 0.05),
+        lambda c: abs(c["women above men"] - 0.5) - 0.05,
     ),
     "coverage": (lambda d: eq.coverage(at_least=0.4), lambda c: 0.4 - c["coverage"]),
     "recall": (lambda d: eq.recall(0.9), lambda c: 0.9 - c["recall"]),

@@ -286,7 +286,7 @@ def test_theory_input():
     good = {"eps": 0.1, "rho": 1.0, "sigma_eps": 1.0, "lipschitz": 1.0, "diameter": 1.0}
     with pytest.raises(ValueError, match="`rho_hat` must exceed `rho`"):
         iqrc_theory(rho_hat=1.0, decrease=1.0, **good)
-    with pytest.raises(ValueError, match=r"`rho_hat` must be at most rho \+ rho_eps = 1\.5"):
+    with pytest.raises(ValueError, match=r"`rho_hat` must be at most `rho` \+ `rho_eps` = 1\.5"):
         iqrc_theory(rho_hat=2.0, rho_eps=0.5, decrease=1.0, **good)
     with pytest.raises(ValueError, match="`decrease` must be non-negative"):
         iqrc_theory(rho_hat=2.0, decrease=-1.0, **good)

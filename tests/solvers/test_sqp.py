@@ -200,6 +200,9 @@ def test_without_constraints_it_is_bfgs():
         new = problem.at(x + a * p)
         s, y = new.x - x, new.gradient(0) - g
         B = np.linalg.inv(H)
+        if t == 0 and s @ y > 0:
+            B = B * min(max(0.5 * (s @ y) / (s @ B @ s), 0.2), 1.0)
+            H = np.linalg.inv(B)
         if s @ y < 0.2 * (s @ B @ s):
             share = 0.8 * (s @ B @ s) / (s @ B @ s - s @ y)
             y = share * y + (1 - share) * B @ s

@@ -61,8 +61,8 @@ class Residuals:
         if gradient is None:
             gradient = point.lagrangian_gradient(multipliers)
         stationarity = norm(tangent(problem.domain, point.x, -gradient))
-        with np.errstate(over="ignore"):
-            complementarity = float(np.abs(multipliers * point.constraints).sum())
+        # an inner product, unlike a sum of products, overflows to infinity without a warning
+        complementarity = float(np.vdot(np.abs(multipliers), np.abs(point.constraints)))
         return cls(stationarity, point.violation, complementarity)
 
     @property

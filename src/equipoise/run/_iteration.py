@@ -54,7 +54,7 @@ class Iteration:
     @property
     def x(self) -> Array:
         """What the solver would return now."""
-        return self.solver.output(self.state)[0]
+        return read_only(self.solver.output(self._state)[0])
 
 
 def read_only(value: Any) -> Any:

@@ -34,7 +34,12 @@ class LinearRows:
         b = np.empty(0) if b is None else np.maximum(b, 0.0)  # 0 is a step, but for rounding
         A = _empty(0, dim) if A is None else csr_array(A)
         B = _empty(b.size, 0) if B is None else B
-        return LinearRows(np.broadcast_to(low, (dim,)), np.broadcast_to(high, (dim,)), A, B, b)
+        return LinearRows(np.full(dim, low), np.full(dim, high), A, B, b)
+
+    @property
+    def unbounded(self) -> bool:
+        """Whether no variable has a bound of its own."""
+        return bool((self.low == -np.inf).all() and (self.high == np.inf).all())
 
     @staticmethod
     def joined(parts: Sequence[LinearRows]) -> LinearRows:

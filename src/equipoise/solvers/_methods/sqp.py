@@ -21,7 +21,8 @@ from equipoise.solvers._parts.warm_start import (
     start_from,
 )
 from equipoise.solvers._solver import DETERMINISTIC, SMOOTH, Claim, Finished, Guarantee, Solver
-from equipoise.solvers._sqp.arrival import Hessian, arrive, first_state, restarted
+from equipoise.solvers._sqp.arrival import arrive, confirmed, first_state, restarted
+from equipoise.solvers._sqp.refinement import Hessian, sharpened
 from equipoise.solvers._sqp.restoration import lower_violation
 from equipoise.solvers._sqp.search import search
 from equipoise.solvers._sqp.state import State
@@ -48,23 +49,24 @@ class SQP(Solver[State]):
 
     With ``h`` the sum of violations and B a positive definite matrix, each in units that the start shows:
 
-    1. x <- P_X(x + a s) with the first a = 1, shorter, ... that the filter accepts: h or f_0 falls enough,
+    1. where there are Hessian products: B and s are corrected along the directions of s, until s solves
+       line 5 with the exact Hessian of L well enough
+    2. x <- P_X(x + a s) with the first a = 1, shorter, ... that the filter accepts: h or f_0 falls enough,
        and no earlier pair of them is better in both. Where the whole step raises h, a second-order
        correction is tried; where it halves the least KKT residual so far, it is accepted at once
-    2. if there is no such a: B <- a diagonal. If B is one: restoration, that is, damped Gauss-Newton
+    3. if there is no such a: B <- a diagonal. If B is one: restoration, that is, damped Gauss-Newton
        steps for ``sum_i [f_i]_+^2``, one a step, until the filter admits a point with less h
-    3. B <- BFGS with the change of ``grad L(., lam)`` along the step, damped such that B stays positive
-       definite
-    4. s, lam <- minimiser and multipliers of ``grad f_0's + s'Bs/2  s.t.  f_i + grad f_i's <= 0``, x + s
+    4. B <- BFGS with the change of ``grad L(., lam)`` along the step, damped such that B stays positive
+       definite; before the first such update, a B that is too large along the step is made smaller
+    5. s, lam <- minimiser and multipliers of ``grad f_0's + s'Bs/2  s.t.  f_i + grad f_i's <= 0``, x + s
        in X; where there is no such s, rows may be exceeded at a price
-    5. where there are Hessian products: B and s are corrected along the directions of s, until s solves
-       line 4 with the exact Hessian of L well enough
 
     Bounds and linear sets are met exactly; points are projected on curved ones, whose bending is added to
-    B. Two constraints with opposite gradients are one row of line 4 with two bounds. A step costs one
-    evaluation as a rule.
+    B. Two constraints with opposite gradients are one row of line 5 with two bounds; as long as their sum
+    stays the same, one gradient is computed, until the end, where all are. A step costs one evaluation as
+    a rule.
 
-    Output: the iterate, and the multipliers of line 4 there. The method stops by itself where their KKT
+    Output: the iterate, and the multipliers of line 5 there. The method stops by itself where their KKT
     residual is at most `tol`, where restoration finds no descent, or where the residual has not been halved
     for too long.
 
@@ -106,18 +108,22 @@ class SQP(Solver[State]):
         known = known_multipliers("SQP", problem, self.multipliers)
         lam = np.zeros(problem.n_constraints) if known is None else known
         B = None if known is None else _remembered(self.multipliers, problem.dim)
-        return first_state(problem, problem.at(x0), _products(problem), lam, B)
+        return first_state(problem, problem.at(x0), lam, B)
 
     def step(self, problem: Problem, state: State, t: int, rng: np.random.Generator) -> State:
         """Return the state after step `t`."""
-        products = _products(problem)
+        new = self._moved(problem, state)
+        return new if self.verdict(new) is None else confirmed(problem, new)
+
+    def _moved(self, problem: Problem, state: State) -> State:
         if not state.restoring:
-            found = search(problem, state)  # 1
+            state = sharpened(problem, state, _products(problem))  # 1
+            found = search(problem, state)  # 2
             if found is not None:
                 point, pairs = found
-                return arrive(problem, replace(state, filter=pairs), point, products)  # 3-5
+                return arrive(problem, state, point, filter=pairs)  # 4, 5
             if not state.fresh:
-                return restarted(problem, state, products)  # 2
+                return restarted(problem, state)  # 3
             h, f = state.merit(state.values)
             if h == 0.0:
                 return replace(state, stuck=True)
@@ -129,7 +135,7 @@ class SQP(Solver[State]):
         h, f = state.merit(point.values)
         restored = h <= RESTORED * state.restoring and state.filter.admits(h, f)
         left = 0.0 if restored else state.restoring
-        return arrive(problem, replace(state, damping=damping, restoring=left), point, products)
+        return arrive(problem, state, point, damping=damping, restoring=left)
 
     def output(self, state: State) -> tuple[Array, np.ndarray]:
         """Return the iterate and its multipliers."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from equipoise.sets import LinearRows
+from equipoise.solvers._sqp.opposites import opposite_rows
 
 # What is added to the diagonal, relative to it, and the tolerance of the solver, whose variables, rows and
 # right-hand sides are scaled to about 1; tried in turn where the solver fails on a matrix that is nearly
@@ -51,13 +52,16 @@ class QuadraticProgram:
     def solve(self) -> Answer | None:
         """Return the minimiser; None where the rows exclude each other."""
         unit, lengths = self._units()
-        used = np.flatnonzero(lengths > 0)
-        if used.size < lengths.size and (self.f[lengths == 0] > 0).any():
-            return None
-        i, j = _opposites(self.J[used])
-        i, j = used[i], np.where(j < 0, -1, used[j])
-        low = np.where(j < 0, -np.inf, self.f[j] / lengths[i]) if i.size else np.empty(0)
-        high = -self.f[i] / lengths[i]
+        i, j = opposite_rows(self.J)
+        if not lengths.all():
+            if (self.f[lengths == 0] > 0).any():
+                return None
+            long = lengths[i] > 0
+            i, j = i[long], j[long]
+        low, high = np.full(i.size, -np.inf), -self.f[i] / lengths[i]
+        two = j >= 0
+        if two.any():
+            low[two] = self.f[j[two]] / lengths[i[two]]
         if (low > high).any():
             return None
         A = self.J[i] * (unit / lengths[i][:, None])
@@ -67,7 +71,6 @@ class QuadraticProgram:
         s, mu = found
         lam = np.zeros(self.f.size)
         lam[i] = np.maximum(mu, 0.0) / lengths[i]
-        two = j >= 0
         lam[j[two]] = np.maximum(-mu[two], 0.0) / lengths[j[two]]
         return Answer(s, lam)
 
@@ -139,8 +142,6 @@ class QuadraticProgram:
 
         rows, n, k = self.rows, g.size, high.size
         d, e = self.g.size, rows.B.shape[1]
-        least = rows.low if bounds is None else np.concatenate((rows.low, bounds[0]))
-        most = rows.high if bounds is None else np.concatenate((rows.high, bounds[1]))
         matrix, target = H * (unit[:, None] * unit), unit * g
         if rows.b.size:
             more = np.hstack((rows.A.toarray() * unit[:d], np.zeros((rows.b.size, n - d))))
@@ -155,15 +156,14 @@ class QuadraticProgram:
             low = np.concatenate((low, np.full(size.size, -np.inf)))
             high = np.concatenate((high, rows.b / size))
         tau = max(float(np.abs(target).max()), float(-high.min(initial=0.0)), 1e-300)
-        edge = np.full(e, np.inf)
-        upper = np.concatenate((most / unit, edge, high)) / tau
-        lower = np.concatenate((least / unit, -edge, low)) / tau
+        bounded = 0 if bounds is None and rows.unbounded else n + e
+        if bounded:
+            least, most = bounds or (np.empty(0), np.empty(0))
+            edge = np.full(e, np.inf)
+            high = np.concatenate((np.concatenate((rows.high, most)) / unit, edge, high))
+            low = np.concatenate((np.concatenate((rows.low, least)) / unit, -edge, low))
+        upper, lower = high / tau, low / tau
         sense = np.where(upper == lower, np.int32(EQUATION), np.int32(0))
-        bounded = (
-            n + e if np.isfinite(upper[: n + e]).any() or np.isfinite(lower[: n + e]).any() else 0
-        )
-        if not bounded:
-            upper, lower, sense = upper[n + e :], lower[n + e :], sense[n + e :]
         for ridge, tol in RIDGES:
             if ridge:
                 matrix = matrix + ridge * np.eye(n + e)
@@ -176,19 +176,3 @@ class QuadraticProgram:
             if flag == -1:
                 return None
         return None
-
-
-def _opposites(J: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows i, and for each the row j with the opposite gradient, -1 where there is none."""
-    first: list[int] = []
-    second: list[int] = []
-    seen: dict[bytes, int] = {}
-    for i, (row, opposite) in enumerate(zip(J + 0.0, 0.0 - J)):  # no negative zeros
-        k = seen.pop(opposite.tobytes(), None)
-        if k is None:
-            seen[row.tobytes()] = len(first)
-            first.append(i)
-            second.append(-1)
-        else:
-            second[k] = i
-    return np.array(first, dtype=np.intp), np.array(second, dtype=np.intp)

@@ -9,6 +9,7 @@ import numpy as np
 from equipoise._array import Array
 from equipoise.solvers._sqp.filter import Filter
 from equipoise.solvers._sqp.merit import ScaledMerit
+from equipoise.solvers._sqp.opposites import Opposites
 
 
 @dataclass(frozen=True)
@@ -24,11 +25,13 @@ class State:
     unit: np.ndarray  # (d,) the sizes of the variables, as far as the start shows them
     merit: ScaledMerit  # the units of the functions
     filter: Filter
+    opposites: Opposites  # pairs of constraints of which one gradient is computed
     residual: float = np.inf  # the largest of the examiner's `Residuals` at x with lam
     least: float = np.inf  # the least residual so far
     halved: float = np.inf  # the least residual when it was last halved
     slow: int = 0  # steps since then
     fresh: bool = True  # whether B has seen no step yet
+    elastic: bool = False  # whether the rows at x exclude each other, and s exceeds some
     restoring: float = 0.0  # the violation at which restoration began; 0 where it is not at work
     damping: float = 1e-3  # of the steps of the restoration; chosen for its first step
     kinks: bool = False  # whether gradients changed within a short step as smooth functions' do not
