@@ -83,6 +83,8 @@ class Tree:
             )
         except subprocess.TimeoutExpired:
             return None
+        if answer.returncode < 0:
+            raise SystemExit("The tests were ended from outside, which says nothing of the change.")
         return answer.returncode == 0
 
     def tried(self, mutation: Mutation, tests: tuple[str, ...], seconds: float) -> str:

@@ -91,9 +91,12 @@ class Function:
         for A, b in self.maxima:
             total = total + np.max(A @ y + b)
         total = self.scale * total
-        if self.jump is not None and self.jump[0] @ x > self.jump[1]:
+        given = np.asarray(
+            x, dtype=float
+        )  # on which side of a break: as the library's user computes it
+        if self.jump is not None and self.jump[0] @ given > self.jump[1]:
             total = total + self.jump[2]
-        if self.hole is not None and self.hole[0] @ x > self.hole[1]:
+        if self.hole is not None and self.hole[0] @ given > self.hole[1]:
             total = total * np.nan
         return total
 

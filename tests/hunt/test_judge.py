@@ -71,6 +71,22 @@ def test_a_false_success_is_found(x, changes, word):
     assert word in sentence
 
 
+def test_points_beyond_a_break_are_found_and_those_on_its_edge_are_not():
+    flat = Function(np.zeros(1), hole=(np.array([0.1]), 0.1 * 0.3))
+    case = Case([flat], Whole(1))
+    assert findings(case, claim(case, [0.3])) == []
+    assert "not finite" in findings(case, claim(case, [0.3 + 1e-9]))[0]
+
+
+def test_small_multipliers_of_constraints_with_room_count_at_kinks_and_large_ones_do_not():
+    """``|x| + s x`` at 1 has the slope 1 + s; a constraint with room 0.1 and slope -1 may carry tol / 0.1."""
+    kink = np.array([[1.0], [-1.0]]), np.zeros(2)
+    for slope, wrong in ((5 * TOL, False), (1e-3, True)):
+        f = Function(np.array([slope - 1.0]), maxima=(kink,))
+        case = Case([f, Function(-np.ones(1), c=0.9)], Whole(1))
+        assert bool(findings(case, claim(case, [1.0], [slope]))) is wrong
+
+
 def test_a_violation_that_is_stated_too_small_is_found():
     off = claim(disc(), [1 + 1e-8, 0], [1], violation=0.0)
     assert any("wrong figure" in sentence for sentence in findings(disc(), off))
