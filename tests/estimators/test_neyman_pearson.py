@@ -228,25 +228,3 @@ def test_a_model_that_never_predicts_the_class_is_warned_of():
     with pytest.warns(InfeasibleWarning, match="predicts 0 for every row"):
         model = NeymanPearsonClassifier(0.0).fit(X, y)
     np.testing.assert_array_equal(model.class_errors_, [0.0, 1.0])
-
-
-def test_class_weights_multiply_the_objective():
-    """Ten times the weight is a tenth of the penalty, as in scikit-learn."""
-    X, y = load_breast_cancer(return_X_y=True)
-    settings = {"bounds": 0.05, "tol": 1e-8}
-    weighted = NeymanPearsonClassifier(class_weight={1: 10.0}, C=0.1, **settings).fit(X, y)
-    plain = NeymanPearsonClassifier(C=1.0, **settings).fit(X, y)
-    other = NeymanPearsonClassifier(C=0.1, **settings).fit(X, y)
-    apart = np.abs(other.coef_ - plain.coef_).max()
-    assert np.abs(weighted.coef_ - plain.coef_).max() < 0.2 * apart  # counting jumps a little
-    assert weighted.class_errors_[0] <= 0.05
-
-
-@pytest.mark.parametrize(
-    ("weights", "message"),
-    [({1: 0.0}, "must be positive for the class 1"), ({"a": 1.0}, "names 'a'")],
-)
-def test_wrong_class_weights(weights, message):
-    X, y = load_breast_cancer(return_X_y=True)
-    with pytest.raises(ValueError, match=message):
-        NeymanPearsonClassifier(class_weight=weights).fit(X, y)

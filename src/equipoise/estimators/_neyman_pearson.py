@@ -16,7 +16,7 @@ from equipoise.estimators._fit import fit_two_classes
 from equipoise.estimators._inputs import read_table
 from equipoise.estimators._predictor import LinearPredictor
 from equipoise.estimators._sklearn import Interval, StrOptions, check_parameters
-from equipoise.estimators._training import Task, class_weights
+from equipoise.estimators._training import Task
 from equipoise.rows import Table
 from equipoise.solvers import Solver
 
@@ -29,7 +29,7 @@ class NeymanPearsonClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
 
     With two classes: minimise the loss on the class `minimise` subject to the *counted* error on
     the other class being at most its bound. This is a `ConstrainedClassifier` with that rule and that
-    objective, which also takes other rules beside it. With K classes (Ma, Lin & Yang
+    objective; it also takes class weights, and other rules beside it. With K classes (Ma, Lin & Yang
     2020): one linear model per class, minimise the class loss ``l_1`` subject to ``l_k <= r_k``, where
     ``l_k = mean over class k of sum_{l != k} sigmoid(-(x_k - x_l)'a)``, at most ``K - 1``.
 
@@ -46,9 +46,6 @@ class NeymanPearsonClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         given, without intercept and penalty. By default weights are free, standardised and penalised.
     C : float
         Inverse strength of the penalty on the weights; of features scaled as in `ConstrainedClassifier`.
-    class_weight : dict, "balanced" or None
-        Weights of the classes in the loss, for two classes: that of `minimise` multiplies the
-        objective beside the penalty. The bound counts rows as they are.
     on_infeasible : {"warn", "raise", "ignore"}
     solver : "auto", a solver's name or a Solver
     tol : float
@@ -85,7 +82,6 @@ class NeymanPearsonClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         "bounds": [Interval(Real, 0, None, closed="left"), dict],
         "radius": [Interval(Real, 0, None, closed="neither"), None],
         "C": [Interval(Real, 1e-20, 1e20, closed="both")],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
         "on_infeasible": [StrOptions({"warn", "raise", "ignore"})],
         "solver": [str, Solver],
         "tol": [Interval(Real, 0, None, closed="neither")],
@@ -104,7 +100,6 @@ class NeymanPearsonClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         minimise: Any = None,
         radius: float | None = None,
         C: float = 1.0,
-        class_weight: Any = None,
         on_infeasible: str = "warn",
         solver: str | Solver = "auto",
         tol: float = 1e-8,
@@ -119,7 +114,6 @@ class NeymanPearsonClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         self.minimise = minimise
         self.radius = radius
         self.C = C
-        self.class_weight = class_weight
         self.on_infeasible = on_infeasible
         self.solver = solver
         self.tol = tol
@@ -136,9 +130,6 @@ class NeymanPearsonClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         table, _ = read_table(self, X, y, None, sample_weight)
         target, limits = self._limits(table)
         if len(table.classes) > 2:
-            if self.class_weight is not None:
-                rule = "must be None for more than two classes, whose losses are means"
-                _check.fail(type(self).__name__, "class_weight", rule, self.class_weight)
             return fit_class_losses(self, table, target, limits, AIM)
         problem, fit = fit_two_classes(self, self._task(table, target, limits), table, AIM)
         self.class_errors_ = problem.rows.wrong_by_class(fit.x) / table.class_totals()
@@ -148,18 +139,11 @@ class NeymanPearsonClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
     def _task(self, table: Table, target: int, limits: np.ndarray) -> Task:
         own, other = table.classes[target], table.classes[1 - target]
         error = rate("error", label=other) <= float(limits[1 - target])
-        owner, weight = type(self).__name__, 1.0
-        if self.class_weight is not None:
-            weight = class_weights(owner, self.class_weight, table)[own]
-            if weight == 0.0:
-                rule = f"must be positive for the class {own!r}, whose error is minimised"
-                _check.fail(owner, "class_weight", rule, self.class_weight)
         return Task(
-            owner,
+            type(self).__name__,
             constraints=error.named(f"error of class {other!r}"),
-            objective=weight * rate("loss", label=own),
+            objective=rate("loss", label=own),
             C=self.C,
-            class_weight=self.class_weight,
             radius=self.radius,
             costs=(1.0, 0.0) if target == 0 else (0.0, 1.0),
             only_compare=True,

@@ -96,9 +96,7 @@ class Training:
         self.task, self.runner, self.previous = task, runner, previous
         table = table.ordered()
         self.table = (
-            table.class_weighted(class_weights(task.owner, task.class_weight, table))
-            if task.class_weight
-            else table
+            table.class_weighted(_class_weights(task, table)) if task.class_weight else table
         )
         free = task.radius is None
         scales = column_scales(task.owner, table) if free else (None, None)
@@ -216,7 +214,7 @@ class Training:
             return None if task.costs is None else np.array(task.costs)
         if not task.class_weight:
             return np.ones(2)
-        weights = class_weights(task.owner, task.class_weight, self.table)
+        weights = _class_weights(task, self.table)
         return np.array([weights[label] for label in self.table.classes])
 
     def _rows_of(self, binding: Binding) -> RowSums:
@@ -230,21 +228,21 @@ class Training:
         return self.units.parameters(self.previous.coef, self.previous.intercept)
 
 
-def class_weights(owner: str, given: Any, table: Table) -> Mapping[Any, float]:
+def _class_weights(task: Task, table: Table) -> Mapping[Any, float]:
     """Return the weight of every class in the loss, as scikit-learn computes it."""
-    counts = table.class_counts()
+    counts, given = table.class_counts(), task.class_weight
     if given == "balanced":
         return dict(zip(table.classes, (table.n_rows / (len(counts) * counts)).tolist()))
     unknown = [label for label in given if label not in table.classes]
     if unknown:
         reason = f"`class_weight` names {unknown[0]!r}; the classes are {list(table.classes)}."
-        raise _check.InputError(owner, reason, "class_weight")
+        raise _check.InputError(task.owner, reason, "class_weight")
     weights = {label: given.get(label, 1.0) for label in table.classes}
     values = np.array(list(weights.values()), dtype=object)
     numbers = all(isinstance(value, int | float | np.number) for value in values)
     if not numbers or not all(np.isfinite(v) and v >= 0 for v in values) or not any(values):
         reason = f"`class_weight` must hold numbers >= 0, got {given!r}."
-        raise _check.InputError(owner, reason, "class_weight")
+        raise _check.InputError(task.owner, reason, "class_weight")
     return {label: float(value) for label, value in weights.items()}
 
 
