@@ -70,7 +70,8 @@ def test_a_bound_of_0_is_met_by_a_constant_where_predictions_cannot_be_fixed(
     rule, loss, monkeypatch
 ):
     """As where rows are many."""
-    monkeypatch.setattr(fixed, "MOST_ENTRIES", 0)
+    monkeypatch.setattr(fixed, "MAX_DENSE_ENTRIES", 0)
+    monkeypatch.setattr(fixed, "MAX_DENSE_ENTRIES_IF_WIDE", 0)
     data = make_census(300, seed=2)
     model = ConstrainedClassifier(rule(0.0), loss=loss, on_infeasible="ignore", max_steps=200)
     model.fit(data.X, data.y, sensitive_features=data.groups)

@@ -24,7 +24,9 @@ from equipoise.estimators._counted.sweep import swept
 from equipoise.estimators._counted.threshold import MOVED
 from equipoise.run import Verdict
 
-WORSE = 0.01  # of the share of wrong predictions: less is not worth another model
+# Of the share of wrong predictions: less is not worth another model, and a certified model is worth more, as
+# the other one is not optimal for any objective. Chosen.
+WORSE, WORSE_IF_CERTIFIED = 0.01, 0.08
 MOST_MODELS = 8  # whose thresholds are looked at
 FEW_MODELS = 2  # the same beside a certified model: that without constraints, and itself
 INTERCEPTS = (1e-3, 0.01, 0.1, 0.3, 1.0, 2.0, 3.0, 5.0)  # of a constant; the best one is taken
@@ -66,7 +68,8 @@ def no_worse_than_simple(search: Search, found: Candidate) -> Candidate:
     if found.keeps_bounds and not (search.judges_errors and own > search.least_error + WORSE):
         return found  # 1
     simple = best_simple(search, found)  # 2
-    if simple is None or simple.error >= own - WORSE:
+    gain = WORSE_IF_CERTIFIED if found.certified else WORSE
+    if simple is None or simple.error >= own - gain:
         return found
     near = _next_to(search, simple) if simple.claim == MOVED else None  # 3
     if near is None or search.error(near.x) > simple.error + 0.5 * WORSE:
