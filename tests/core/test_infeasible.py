@@ -167,8 +167,9 @@ def test_a_proof_below_the_tolerance_is_none():
     assert prove_infeasible(problem, np.ones(1), 1e-6).proof is not None
 
 
-def test_without_facts_stuck_is_local():
-    problem = under(lambda x: (x @ x + 1.0, 2 * x), facts=Facts(), domain=sets.Box(-2, 2, dim=2))
+def test_without_facts_of_convexity_stuck_is_local():
+    facts = Facts(smooth=True)
+    problem = under(lambda x: (x @ x + 1.0, 2 * x), facts=facts, domain=sets.Box(-2, 2, dim=2))
     result = solve(problem, x0=np.array([0.5, 1.0]), tol=1e-6)
     assert result.status is Status.LOCALLY_INFEASIBLE
     assert result.status.infeasible
