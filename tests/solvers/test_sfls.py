@@ -121,10 +121,14 @@ def test_starts_anywhere():
 
 
 def test_wrong_parameters():
-    with pytest.raises(ValueError, match=r"SFLS: `theta` must lie between 0\.5 and inf"):
+    with pytest.raises(ValueError, match=r"SFLS: `theta` must be at least 0\.5"):
         SFLS(theta=0.1)
     with pytest.raises(TypeError, match="SFLS: `inner_method` must be a SMD"):
         SFLS(inner_method="smd")
+    with pytest.raises(ValueError, match="SFLS: `theta` must be positive and finite"):
+        SFLS(theta=np.inf)
+    with pytest.raises(ValueError, match="SFLS: `warm` must be True or False"):
+        SFLS(warm="no")
     with pytest.raises(ValueError, match="SMD: `steps` must be an integer of at least 1"):
         SMD(steps=0)
 
