@@ -302,7 +302,7 @@ def test_the_state_can_be_stored_and_x0_is_left_alone():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"theta": 0.4}, "`theta` must lie between 0.5 and inf"),
+        ({"theta": 0.4}, "`theta` must be at least 0.5"),
         ({"eps_opt": 0.0}, "`eps_opt` must be positive"),
         ({"accuracy": -1.0}, "`accuracy` must be positive"),
         ({"mu": -1.0}, "`mu` must be non-negative"),
