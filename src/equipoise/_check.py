@@ -27,7 +27,14 @@ from equipoise._check_arrays import (
     point,
     vector,
 )
-from equipoise._errors import InputError, WrongKindError, fail, owned, shown
+from equipoise._errors import (
+    InputError,
+    NonFiniteInputError,
+    WrongKindError,
+    fail,
+    owned,
+    shown,
+)
 
 LARGEST = 2**63 - 1  # count: the last one that NumPy can index
 
@@ -87,7 +94,8 @@ def real(owner: str, parameter: str, value: Any) -> float:
     """Return `value` as a finite float."""
     found = _float(owner, parameter, value)
     if not math.isfinite(found):
-        fail(owner, parameter, "must be finite", value)
+        reason = f"`{parameter}` must be finite, got {shown(value)}."
+        raise NonFiniteInputError(owner, reason, parameter)
     return found
 
 

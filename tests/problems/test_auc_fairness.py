@@ -7,7 +7,7 @@ from scipy.optimize import approx_fprime, minimize
 from equipoise import pair_loss, solve
 from equipoise.constraints import Subset, bind
 from equipoise.metrics import subset_auc
-from equipoise.models import LinearModel
+from equipoise.models import LinearModel, MultiClassLinearModel
 from equipoise.problems import REFERENCES, AUCFairness
 from equipoise.problems._auc_fairness import KINDS, pairs_of, support
 from equipoise.sets import Box, L1Ball, L2Ball, WholeSpace
@@ -181,6 +181,18 @@ def test_wrong_input():
         AUCFairness(model, label, label, domain=ball)  # no positive outside the first group
     with pytest.raises(ValueError, match=r"`labels` must have shape \(200,\)"):
         AUCFairness(model, label[:-1], group, domain=ball)
+    with pytest.raises(
+        ValueError, match=r"AUCFairness: `model` must have one score a row.*\(200, 3\)"
+    ):
+        AUCFairness(MultiClassLinearModel(X, 3), label, group, domain=ball)
+    with pytest.raises(ValueError, match="AUCFairness: `labels` must not have missing values"):
+        AUCFairness(model, np.where(label > 0, 1.0, np.nan), group, domain=ball)
+    with pytest.raises(ValueError, match="AUCFairness: `batch` must be at most the 200 rows"):
+        AUCFairness(model, label, group, domain=ball, batch=201)
+    with pytest.raises(ValueError, match="AUCFairness: `c1` must be positive"):
+        AUCFairness(model, label, group, domain=ball, c1=0.0)
+    with pytest.raises(ValueError, match=r"AUCFairness: `kappa` must be at least .* = inf"):
+        AUCFairness(model, label, group, domain=ball, c2=1e200)
     with pytest.raises(ValueError, match="`domain` must be bounded"):
         AUCFairness(model, label, group, domain=WholeSpace())
     with pytest.raises(ValueError, match="`kind` must be one of 'group', 'inter'"):

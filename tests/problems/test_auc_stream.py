@@ -6,7 +6,7 @@ import pytest
 from equipoise.problems import REFERENCES, AUCStream
 from equipoise.problems._auc_fairness import KINDS
 from equipoise.run import Online
-from equipoise.sets import L2Ball
+from equipoise.sets import Box, L2Ball, WholeSpace
 from equipoise.solvers import SFLS, SMD, InverseSqrt, SwitchingSubgradient, UnsuitableSolverError
 from tests.solvers.auc_instance import instance, rows
 from tests.solvers.test_smd import naive
@@ -88,12 +88,46 @@ def test_rows_in_random_order_end_feasible_and_better_than_equal_scores():
     np.testing.assert_allclose(run.certificate().violation, 0.0)
 
 
+def test_known_counts_may_be_shares():
+    counts = np.array([40, 30, 60, 70])
+    whole, shares = stream(counts=counts), stream(counts=counts / counts.sum())
+    for problem in (whole, shares):
+        feed(problem, range(5))
+    x = whole.saddle().lift(W) + 0.1
+    np.testing.assert_allclose(
+        shares.saddle().functions.at(x).values, whole.saddle().functions.at(x).values
+    )
+
+
+def test_a_row_may_be_written_over_once_it_is_fed():
+    problem, row = stream(), np.array([1.0, 0.0, 2.0])
+    problem.feed(np.zeros(3), False, False)
+    problem.feed(row, True, True)
+    x = problem.saddle().lift(W) + 0.1
+    before = problem.saddle().functions.at(x).values
+    row[:] = 7.0
+    np.testing.assert_array_equal(problem.saddle().functions.at(x).values, before)
+
+
 def test_wrong_input():
     problem = stream()
     with pytest.raises(ValueError, match=r"AUCStream\.feed: `row` must have shape \(3,\)"):
         problem.feed([1.0, 2.0], True, True)
     with pytest.raises(ValueError, match="`row` must be finite"):
         problem.feed([1.0, np.nan, 0.0], True, True)
+    with pytest.raises(
+        ValueError, match=r"AUCStream\.feed: `positive` must be True or False, got -1"
+    ):
+        problem.feed([1.0, 2.0, 0.0], -1, True)
+    assert problem.counts.sum() == 0
+    with pytest.raises(ValueError, match="AUCStream: `counts` must be non-negative"):
+        stream(counts=[3, -1, 2, 2])
+    with pytest.raises(ValueError, match="AUCStream: `counts` must have positives and negatives"):
+        stream("inter", counts=[3, 0, 2, 2])
+    with pytest.raises(ValueError, match="AUCStream: `domain` must be bounded"):
+        AUCStream(3, domain=WholeSpace(), interval=1.0)
+    with pytest.raises(ValueError, match="AUCStream: `domain` must have dimension 3, got 2"):
+        AUCStream(3, domain=Box(0, 1, dim=2), interval=1.0)
     with pytest.raises(ValueError, match="AUCStream: `kappa` must be at least"):
         stream(c1=1.0)
     with pytest.raises(ValueError, match="AUCStream: `kind` must be one of"):
@@ -101,4 +135,6 @@ def test_wrong_input():
     convex = REFERENCES["convex"]().problem
     with pytest.raises(UnsuitableSolverError, match="min-max form"):
         Online(convex, SMD())
+    with pytest.raises(ValueError, match="Online: `x0` must lie in the domain"):
+        Online(problem, SMD(), [9.0, 0.0, 0.0])
     Online(convex, SwitchingSubgradient()).step()

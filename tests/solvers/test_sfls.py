@@ -14,7 +14,7 @@ from tests.solvers.test_level_set import parabola, root
 OPTIMUM = 0.365883
 
 
-def stages(problem, solver, max_steps=100_000, x0=None):
+def stages(problem, solver, max_steps=100_000, x0=None, **options):
     """The outer states, in order."""
     found = []
 
@@ -22,7 +22,7 @@ def stages(problem, solver, max_steps=100_000, x0=None):
         if iteration.state.k == 0:
             found.append(iteration.state.outer)
 
-    return found, solve(problem, solver, x0, max_steps=max_steps, callback=keep)
+    return found, solve(problem, solver, x0, max_steps=max_steps, callback=keep, **options)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,9 +102,14 @@ def test_mini_batches_end_feasible_and_near_the_optimum():
     assert (result.nfev, result.njev) == (result.nit + 1, result.nit)  # one for the first level
 
 
-def test_a_level_that_is_too_low_is_never_called_a_success():
-    found, result = stages(instance(), SFLS(level=0.2))
-    assert [outer.level for outer in found] == [0.2] * 3  # tried again twice
+@pytest.mark.parametrize("second_order", [False, True])
+def test_a_level_that_is_too_low_is_never_called_a_success(second_order):
+    solver = SFLS(level=0.2, inner_method=SMD(steps=50))
+    found, result = stages(instance(), solver, second_order=second_order)
+    assert [outer.stages for outer in found[:3]] == [1, 2, 3]
+    assert found[2].ended  # tried again twice
+    assert second_order or len(found) == 3  # a second look starts again from feasible points
+    assert all(outer.level == 0.2 for outer in found)
     assert all(outer.upper > 0 for outer in found)
     assert not result.success
 
@@ -121,10 +126,14 @@ def test_starts_anywhere():
 
 
 def test_wrong_parameters():
-    with pytest.raises(ValueError, match=r"SFLS: `theta` must lie between 0\.5 and inf"):
+    with pytest.raises(ValueError, match=r"SFLS: `theta` must be at least 0\.5"):
         SFLS(theta=0.1)
     with pytest.raises(TypeError, match="SFLS: `inner_method` must be a SMD"):
         SFLS(inner_method="smd")
+    with pytest.raises(ValueError, match="SFLS: `theta` must be positive and finite"):
+        SFLS(theta=np.inf)
+    with pytest.raises(ValueError, match="SFLS: `warm` must be True or False"):
+        SFLS(warm="no")
     with pytest.raises(ValueError, match="SMD: `steps` must be an integer of at least 1"):
         SMD(steps=0)
 

@@ -8,6 +8,7 @@ import pytest
 from scipy.optimize import minimize
 
 from equipoise import Status, solve
+from equipoise._errors import NonFiniteError
 from equipoise.problems import REFERENCES, ProximalProblem
 from equipoise.solvers import SMD, InverseSqrt, UnsuitableSolverError
 from equipoise.solvers._minmax.mirror_step import bregman, dual_step, entropy_weight, largest
@@ -198,6 +199,26 @@ def test_the_reference_figures():
 def test_needs_a_min_max_form():
     with pytest.raises(UnsuitableSolverError, match="min-max form"):
         solve(REFERENCES["convex"]().problem, SMD(), [0.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("y", "alpha", "rule"),
+    [
+        ([0.5, 0.5], np.zeros(5), r"`dual_start\[0\]` must have shape \(3,\)"),
+        ([0.5, 0.5, 0.0], np.zeros(4), r"`dual_start\[1\]` must have shape \(5,\)"),
+        ([0.5, 0.7, -0.2], np.zeros(5), r"`dual_start\[0\]` must be weights"),
+        ([0.5, 0.5, 0.5], np.zeros(5), r"`dual_start\[0\]` must be weights"),
+        ([0.5, 0.5, 0.0], np.full(5, 9.0), r"`dual_start\[1\]` must have entries between"),
+    ],
+)
+def test_a_dual_start_must_be_one_of_the_problem(y, alpha, rule):
+    with pytest.raises(ValueError, match=f"SMD: {rule}"):
+        solve(instance(), SMD(level=0.5, dual_start=(y, alpha)), max_steps=1)
+
+
+def test_a_level_that_is_no_number_ends_a_run_as_every_value_that_is_not_finite():
+    with pytest.raises(NonFiniteError, match="SMD: `level` must be finite, got nan"):
+        SMD(level=math.nan)
 
 
 def test_evaluations_are_counted():

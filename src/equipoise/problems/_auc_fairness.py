@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import cached_property
 from typing import Any, final
 
@@ -12,10 +11,18 @@ from equipoise import _check
 from equipoise._array import Array, norm, to_numpy
 from equipoise._problem import Point, Problem, Saddle
 from equipoise.models import Model
+from equipoise.problems._auc_inputs import (
+    all_compared,
+    bounded,
+    larger,
+    one_score,
+    reachable,
+    surrogate,
+)
 from equipoise.problems._learning import LearningProblem
 from equipoise.problems._pair_functions import PairFunctions
 from equipoise.sets._set import Set
-from equipoise.terms import Combination, PairSums, QuadraticPair, Terms
+from equipoise.terms import Combination, PairSums, Terms
 from equipoise.terms._pair_point import Rows
 from equipoise.terms._ranks import wins
 
@@ -50,16 +57,6 @@ def pairs_of(owner: str, kind: str) -> np.ndarray:
 def offsets_of(kappa: float) -> np.ndarray:
     """Return what is added to the losses of pairs in each function."""
     return np.array([0.0, -1.0 - kappa, -1.0 - kappa])
-
-
-def check_reachable(owner: str, kappa: float, loss: QuadraticPair) -> float:
-    """Return `kappa` if some scores have the constraints ``<= 1 + kappa``: those that are all equal."""
-    least = 2 * loss.c1 * loss.c2**2 - 1
-    number = _check.between(owner, "kappa", kappa, -1.0, math.inf)
-    if number < least:
-        rule = f"must be at least 2 c1 c2^2 - 1 = {least:g}, which scores that are all equal reach"
-        _check.fail(owner, "kappa", rule, kappa)
-    return number
 
 
 @final
@@ -124,28 +121,24 @@ class AUCFairness(Problem):
         interval: float | None = None,
         batch: int | None = None,
     ) -> None:
-        owner, self.model = "AUCFairness", model
-        sides = pairs_of(owner, kind)
-        self.loss = QuadraticPair(c1, c2)
-        self.kappa = check_reachable(owner, kappa, self.loss)
-        _check.kind(owner, "domain", domain, Set)
-        if not math.isfinite(domain.diameter):
-            _check.fail(owner, "domain", "must be bounded", domain)
+        owner = "AUCFairness"
+        self.model, sides = one_score(owner, model), pairs_of(owner, kind)
+        self.loss = surrogate(owner, c1, c2)
+        self.kappa = reachable(owner, kappa, self.loss)
+        self.domain = bounded(owner, domain, model.dim)
         if interval is None and not model.linear:
             _check.fail(owner, "interval", "must be given for a model that is not linear", None)
         self._interval = None if interval is None else _check.positive(owner, "interval", interval)
-        positive, member = _larger("labels", labels, model), _larger("groups", groups, model)
-        self._atoms = 2 * positive + member
-        rows = np.bincount(self._atoms, minlength=4)
-        if not (sides @ rows).all():
-            rule = "must have positives and negatives of both groups, as far as they are compared"
-            _check.fail(owner, "groups", rule, f"{rows[3]} and {rows[1]}, {rows[2]} and {rows[0]}")
-        self._weights = (
-            sides / (sides @ rows)[:, None]
-        )  # of a row of each atom, in each subset's mean
+        if batch is not None and _check.count(owner, "batch", batch, least=1) > model.n_rows:
+            _check.fail(owner, "batch", f"must be at most the {model.n_rows} rows", batch)
+        positive = larger(owner, "labels", labels, model.n_rows)
+        self._atoms = 2 * positive + larger(owner, "groups", groups, model.n_rows)
+        rows = all_compared(owner, "groups", sides, np.bincount(self._atoms, minlength=4))
+        # of a row of each atom, in each subset's mean
+        self._weights = sides / (sides @ rows)[:, None]
         self.shares = model.n_rows * self._weights[:, self._atoms]
         self.exact = self._learning_problem(domain, batch)
-        self.dim, self.n_constraints, self.domain = model.dim, 2, domain
+        self.dim, self.n_constraints = model.dim, 2
         self.names, self.facts = self.exact.names, self.exact.facts
 
     def at(self, x: Array) -> Point:
@@ -216,14 +209,3 @@ def support(domain: Set, direction: np.ndarray) -> float:
     t = FAR * D / length
     z = domain.project(t * direction)
     return float(direction @ z) + norm(z) * D / t
-
-
-def _larger(parameter: str, given: Any, model: Model) -> np.ndarray:
-    """Return which of two values in a column are the larger one."""
-    column = np.asarray(given)
-    if column.shape != (model.n_rows,):
-        _check.fail("AUCFairness", parameter, f"must have shape ({model.n_rows},)", column.shape)
-    values = np.unique(column)
-    if values.size != 2:
-        _check.fail("AUCFairness", parameter, "must have two values", values.tolist()[:5])
-    return column == values[1]

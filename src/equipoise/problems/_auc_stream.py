@@ -10,11 +10,11 @@ from equipoise import _check
 from equipoise._array import Array
 from equipoise._problem import Facts, Point, Problem, Saddle
 from equipoise.models import LinearModel
-from equipoise.problems._auc_fairness import BLOCKS, check_reachable, offsets_of, pairs_of
+from equipoise.problems._auc_fairness import BLOCKS, offsets_of, pairs_of
+from equipoise.problems._auc_inputs import all_compared, bounded, reachable, surrogate
 from equipoise.problems._pair_functions import PairFunctions
 from equipoise.problems._quadratic import QuadraticProblem
 from equipoise.sets._set import Set
-from equipoise.terms import QuadraticPair
 
 
 @final
@@ -37,8 +37,8 @@ class AUCStream(Problem):
         A bound on the mean scores of subsets and their differences, which cannot be computed beforehand:
         for ``|w| <= R`` and rows no longer than L, ``R L`` for the means and ``2 R L`` for all.
     counts : array of shape (4,), optional
-        The rows of each kind, where they are known beforehand, in place of running counts: negatives outside
-        and inside the first group, positives outside and inside it.
+        The rows of each kind, or their shares, where they are known beforehand, in place of running counts:
+        negatives outside and inside the first group, positives outside and inside it.
 
     Examples
     --------
@@ -66,14 +66,14 @@ class AUCStream(Problem):
     ) -> None:
         owner = "AUCStream"
         self.dim, self.n_constraints = _check.count(owner, "dim", dim, least=1), 2
-        self.loss = QuadraticPair(c1, c2)
-        self.kappa = check_reachable(owner, kappa, self.loss)
+        self.loss = surrogate(owner, c1, c2)
+        self.kappa = reachable(owner, kappa, self.loss)
         self._sides = pairs_of(owner, kind)
-        _check.kind(owner, "domain", domain, Set)
-        self.domain, self.interval = domain, _check.positive(owner, "interval", interval)
+        self.domain = bounded(owner, domain, self.dim)
+        self.interval = _check.positive(owner, "interval", interval)
         self.names = ("first AUC above second", "second AUC above first")
         self.facts = Facts(smooth=True, convex=True, convex_constraints=True, stochastic=True)
-        self._known = None if counts is None else _check.vector(owner, "counts", counts, 4)
+        self._known = None if counts is None else self._counted(counts)
         self.counts = np.zeros(4)
         self._first, self._second = np.zeros((4, dim)), np.zeros((4, dim, dim))
         self._row, self._atom = np.zeros((1, dim)), 0
@@ -84,8 +84,12 @@ class AUCStream(Problem):
 
     def feed(self, row: Any, positive: bool, member: bool) -> None:
         """Take in one row: its features, whether it is positive, and whether it is in the first group."""
-        row = _check.vector("AUCStream.feed", "row", row, self.dim)
-        self._row, self._atom = row[None, :], 2 * bool(positive) + bool(member)
+        owner = "AUCStream.feed"
+        row = np.array(
+            _check.vector(owner, "row", row, self.dim)
+        )  # its owner may write the next one there
+        first = _check.flag(owner, "member", member)
+        self._row, self._atom = row[None, :], 2 * _check.flag(owner, "positive", positive) + first
         self.counts[self._atom] += 1
         self._first[self._atom] += row
         self._second[self._atom] += np.outer(row, row)
@@ -118,6 +122,13 @@ class AUCStream(Problem):
         offsets, c1 = offsets_of(self.kappa), self.loss.c1
         return Saddle(functions, BLOCKS, offsets, c1, self.interval, self._lift)
 
+    def _counted(self, counts: Any) -> np.ndarray:
+        """Return the rows of each kind that a user knows, checked."""
+        found = np.array(_check.vector("AUCStream", "counts", counts, 4))
+        if found.min() < 0:
+            _check.fail("AUCStream", "counts", "must be non-negative", counts)
+        return all_compared("AUCStream", "counts", self._sides, found)
+
     def _lift(self, w: np.ndarray) -> np.ndarray:
         means = _weights(self._sides, self.counts) @ (self._first @ w)
         return np.concatenate((w, np.clip(means, -self.interval, self.interval)))
@@ -127,4 +138,4 @@ def _weights(sides: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Return the weight of a row of each atom in each subset's mean, (10, 4); 0 in pairs not seen yet."""
     rows = sides @ counts
     seen = np.tile((rows.reshape(2, -1) > 0).all(axis=0), 2)
-    return sides * (seen / np.maximum(rows, 1.0))[:, None]
+    return sides * (seen / np.where(rows > 0, rows, 1.0))[:, None]

@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from equipoise import _check
 from equipoise._array import Array
 from equipoise._problem import Problem
 from equipoise.certificate import Certificate, certify
+from equipoise.problems._answers import check_attributes
+from equipoise.run._start import starting_point
 from equipoise.run._watched import Counter, WatchedProblem
 from equipoise.solvers import Solver, check_needs
 
@@ -24,7 +27,7 @@ class Online:
     problem : Problem
     solver : Solver
     x0 : array of shape (d,), optional
-        By default the projection of 0 on the domain.
+        A point of the domain; by default the projection of 0. It is not changed.
     seed : int
 
     Examples
@@ -46,11 +49,14 @@ class Online:
     """
 
     def __init__(self, problem: Problem, solver: Solver, x0: Any = None, *, seed: int = 0) -> None:
-        start = problem.domain.project(np.zeros(problem.dim)) if x0 is None else np.array(x0, float)
+        owner = "Online"
+        check_attributes(owner, problem)
+        _check.kind(owner, "solver", solver, Solver)
+        start = starting_point(owner, problem, x0)
         check_needs(solver, problem, start)
         self.problem, self.solver = problem, solver
         self.steps, self.counter = 0, Counter()
-        self._rng = np.random.default_rng(seed)
+        self._rng = np.random.default_rng(_check.count(owner, "seed", seed))
         self._watched = WatchedProblem(problem, self.counter)
         self.state = solver.init(self._watched, start)
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import Array
 from equipoise._problem import Problem
 from equipoise.problems._answers import check_attributes
 from equipoise.run._budget import Budget
@@ -17,6 +16,7 @@ from equipoise.run._checkpoint import Checkpoint
 from equipoise.run._iteration import Iteration
 from equipoise.run._loop import Run
 from equipoise.run._result import Result
+from equipoise.run._start import starting_point
 from equipoise.solvers import SOLVERS, Solver, check_needs, choose
 
 
@@ -92,7 +92,7 @@ def solve(
     check_attributes(owner, problem)
     tol = _check.non_negative(owner, "tol", tol)
     method = _solver(problem, solver, tol)
-    start = _start(problem, x0)
+    start = starting_point(owner, problem, x0)
     max_steps = _check.count(owner, "max_steps", max_steps)
     if max_seconds is not None:
         max_seconds = _check.non_negative(owner, "max_seconds", max_seconds)
@@ -130,20 +130,3 @@ def _solver(problem: Problem, solver: Solver | str, tol: float) -> Solver:
         hint = " Give an object, e.g. SwitchingSubgradient()." if isinstance(solver, type) else ""
         raise TypeError(f"solve: `solver` must be a Solver or a name, got {solver!r}.{hint}")
     return solver
-
-
-def _start(problem: Problem, x0: Any) -> Array:
-    """Return a checked copy of the starting point."""
-    owner = "solve"
-    domain = problem.domain
-    if x0 is None:
-        return domain.project(np.zeros(problem.dim))
-    x0 = _check.point(owner, "x0", x0, problem.dim)
-    if hasattr(x0, "detach"):  # a tensor stays on its device
-        x0 = x0.detach().clone()
-    if not domain.contains(x0, atol=1e-6 if x0.dtype.itemsize < 8 else 1e-8):
-        raise ValueError(
-            f"solve: `x0` must lie in the domain {domain!r}, but is {domain.distance(x0):.3g} away "
-            f"from it. Start from `problem.domain.project(x0)`."
-        )
-    return x0

@@ -12,9 +12,10 @@ from equipoise import (
     sets,
 )
 from equipoise.certificate import diagnose, examine, near_kinks, near_within
+from equipoise.models import LinearModel
 from equipoise.problems import Lagrangian
 from equipoise.rows import MemorySums
-from tests.inputs.examples.shared import FACTS, MODEL, PROBLEM, TERMS, half_square
+from tests.inputs.examples.shared import FACTS, GROUPS, MODEL, PROBLEM, TERMS, X, Y, half_square
 from tests.inputs.zoo import (
     also,
     count,
@@ -160,6 +161,40 @@ EXAMPLES = {
     "problems.MeritProblem": (
         problems.MeritProblem,
         {"base": problem, "merit": strict(Lagrangian(np.array([0.5])))},
+    ),
+}
+reachable = {
+    "kind": strict("group"),
+    "kappa": non_negative(0.05),
+    "c1": told_as(kind("half")(0.5), "kappa"),  # a larger one puts it out of reach
+    "c2": told_as(kind("half")(1.0), "kappa"),
+    "domain": strict(DOMAIN),
+}
+STREAM = problems.AUCStream(2, domain=DOMAIN, interval=1.0)
+EXAMPLES |= {
+    "problems.AUCFairness": (
+        problems.AUCFairness,
+        {
+            "model": strict(LinearModel(X, intercept=False)),
+            "labels": strict(Y),
+            "groups": strict(GROUPS),
+            **reachable,
+            "interval": optional(positive(1.0)),
+            "batch": optional(count(5)),
+        },
+    ),
+    "problems.AUCStream": (
+        problems.AUCStream,
+        {
+            "dim": count(2),
+            **reachable,
+            "interval": positive(1.0),
+            "counts": optional(strict([1, 2, 3, 4])),
+        },
+    ),
+    "problems.AUCStream.feed": (
+        STREAM.feed,
+        {"row": strict([1.0, 2.0]), "positive": flag(True), "member": flag(False)},
     ),
 }
 of_tensors = {

@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from equipoise import Budget, Checkpoint, solve
+from equipoise.run import Online
+from equipoise.solvers import SwitchingSubgradient
 from tests.inputs.examples.shared import PROBLEM
 from tests.inputs.zoo import count, flag, function, non_negative, optional, strict, text
 
@@ -43,6 +45,15 @@ EXAMPLES = {
             "density": optional(count(2)),
             "budget": optional(strict(None)),
             "second_order": flag(True),
+        },
+    ),
+    "run.Online": (
+        Online,
+        {
+            "problem": strict(PROBLEM),
+            "solver": strict(SwitchingSubgradient()),
+            "x0": optional(strict(np.zeros(2))),
+            "seed": count(0),
         },
     ),
     "Budget": (

@@ -160,6 +160,23 @@ ARGUMENTS = {
         "every": count(10),
         "growth": more_than_1(2.0),
     },
+    "SFLS": {
+        "theta": also(more_than_1(2.0), "half"),  # at least that
+        "eps": positive(0.1),
+        "eps_opt": some_positive,
+        "level": optional(real(0.0)),
+        "max_levels": count(10),
+        "warm": flag(True),
+        "retries": count(2),
+        "inner_method": strict(solvers.SMD(steps=10)),
+    },
+    "SMD": {
+        "level": optional(real(0.0)),
+        "steps": count(10),
+        "step_size": rule,
+        "dual_step": optional(rule),
+        "dual_start": optional(strict(([0.5, 0.5], [0.0]))),
+    },
     "SPLM": {
         "step_size": some_positive,
         "dual_step": some_positive,

@@ -100,12 +100,14 @@ class SFLS(Oracle[StagedState[Outer]], Staged[Outer]):
 
     def __post_init__(self) -> None:
         owner = "SFLS"
-        _check.between(owner, "theta", self.theta, 0.5, math.inf)
+        if not _check.positive(owner, "theta", self.theta) >= 0.5:
+            _check.fail(owner, "theta", "must be at least 0.5", self.theta)
         _check.positive(owner, "eps", self.eps)
         check_positive_if_given(self, "eps_opt")
         if self.level is not None:
-            _check.finite(owner, "level", np.asarray(self.level, dtype=np.float64))
+            _check.real(owner, "level", self.level)
         _check.count(owner, "max_levels", self.max_levels, least=1)
+        _check.flag(owner, "warm", self.warm)
         _check.count(owner, "retries", self.retries)
         _check.kind(owner, "inner_method", self.inner_method, SMD)
 

@@ -10,6 +10,7 @@ import numpy as np
 from equipoise import _check
 from equipoise._problem import Problem, Saddle
 from equipoise._status import Status
+from equipoise.solvers._minmax.dual_start import check_dual, fitting_dual
 from equipoise.solvers._minmax.mirror_step import block_sums, dual_step, entropy_weight, largest
 from equipoise.solvers._parts.steps import InverseSqrt, StepRule, check_rule
 from equipoise.solvers._solver import CONVEX, SADDLE, Claim, Guarantee, Need, Solver
@@ -80,7 +81,8 @@ class SMD(Solver[State]):
     dual_step : StepRule, optional
         tau_t; by default ``W eta_t``. (With ``tau_t = eta_t``, the large W all but freezes y.)
     dual_start : pair of arrays, optional
-        y of shape (m + 1,) and alpha of shape (J,) to start from, in the place of line 0.
+        y of shape (m + 1,), non-negative with the sum 1, and alpha of shape (J,) to start from, in the place
+        of line 0.
 
     References
     ----------
@@ -106,11 +108,13 @@ class SMD(Solver[State]):
 
     def __post_init__(self) -> None:
         if self.level is not None:
-            _check.finite("SMD", "level", np.asarray(self.level, dtype=np.float64))
+            _check.real("SMD", "level", self.level)
         _check.count("SMD", "steps", self.steps, least=1)
         check_rule("SMD", "step_size", self.step_size)
         if self.dual_step is not None:
             check_rule("SMD", "dual_step", self.dual_step)
+        if self.dual_start is not None:
+            check_dual(self.dual_start)
 
     def init(self, problem: Problem, x0: np.ndarray) -> State:
         """Return the state before the first step."""
@@ -119,7 +123,7 @@ class SMD(Solver[State]):
         count = saddle.offsets.size
         y, alpha = np.full(count, 1 / count), np.zeros(saddle.blocks.size)
         if self.dual_start is not None:
-            y, alpha = self.dual_start
+            y, alpha = fitting_dual(saddle, self.dual_start)
         return State(saddle.lift(x0), y, alpha, None, x0, level, 0)  # 0
 
     def step(self, problem: Problem, state: State, t: int, rng: np.random.Generator) -> State:
