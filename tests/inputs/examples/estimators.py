@@ -100,7 +100,6 @@ EXAMPLES = {
         {
             "bounds": share(0.3),
             "minimise": optional(strict(1)),
-            "class_weight": optional(strict("balanced")),
             "radius": optional(positive(1.0)),
             **shared,
         },
