@@ -248,3 +248,12 @@ def test_a_run_goes_on_from_a_feasible_point_found_elsewhere(facts):
     result = solve(problem, x0=-np.ones(1), tol=1e-6, max_steps=1000)
     assert result.success
     assert result.x == pytest.approx([0.957865], abs=1e-5)
+
+
+def test_a_proof_with_a_negative_weight_is_refused():
+    """-1 and -5 are feasible everywhere, though twice the first minus the second is positive."""
+    problem = under(linear([0], 1.0), linear([0], 5.0), domain=sets.Box(-3, 3, dim=1))
+    weights = np.array([2.0, -1.0])
+    forged = InfeasibilityProof(np.array([1, 2]), np.zeros((2, 1)), weights, np.zeros(1))
+    assert forged.measured(problem).bound > 0.0  # nothing but the sign of a weight is wrong
+    assert not forged.check(problem)
