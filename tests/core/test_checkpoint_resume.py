@@ -21,6 +21,7 @@ from equipoise.solvers import (
     SwitchingSubgradient,
     UnsuitableSolverError,
 )
+from tests.solvers.auc_instance import instance
 
 WRAPPED = {
     "averaged": Averaged(SOLVERS["switching"]()),
@@ -32,6 +33,7 @@ WRAPPED = {
 FREE = QuadraticProblem([np.diag([1.0, 30.0])], [[1.0, -2.0]], [0.0], sets.Box(-9, 9, dim=2))
 PROBLEMS = [(make().problem, make().start) for make in REFERENCES.values()]
 PROBLEMS.append((FREE, np.array([5.0, 3.0])))
+PROBLEMS.append((instance(), np.zeros(3)))  # with a min-max form
 METHODS = {name: make() for name, make in SOLVERS.items()} | WRAPPED
 
 

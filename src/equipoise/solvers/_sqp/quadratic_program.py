@@ -107,7 +107,7 @@ class QuadraticProgram:
         H[:d, :d] = self.H
         H[range(d, d + k), range(d, d + k)] = bend[used]
         g = np.concatenate((self.g, price[used]))
-        wide = np.concatenate((unit, 1.0 / np.sqrt(bend[used])))
+        wide = np.concatenate((unit, np.maximum(1.0 / np.sqrt(bend[used]), 1e-300)))
         A = np.hstack(
             (self.J[used] * (unit / lengths[used][:, None]), np.diag(-1.0 / np.sqrt(bend[used])))
         )
@@ -123,7 +123,7 @@ class QuadraticProgram:
 
     def _units(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the units of the variables, and the lengths of the rows in them."""
-        unit = 1.0 / np.sqrt(self.H.diagonal())
+        unit = np.maximum(1.0 / np.sqrt(self.H.diagonal()), 1e-300)  # H may be infinite
         scaled = self.J * unit
         return unit, np.sqrt((scaled * scaled).sum(axis=1))
 
