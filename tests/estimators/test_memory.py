@@ -20,9 +20,8 @@ from equipoise.rows import _memory_table
         (5000, 100, 0.1, "hinge"),
     ],
 )
-def test_a_fit_adds_less_than_three_times_the_data(n, d, density, loss, monkeypatch):
-    """As arrays go, and as large data are treated; the allocator and BLAS come on top."""
-    monkeypatch.setattr(_memory_table, "ORDERED_UP_TO", 0)
+def test_a_fit_adds_less_than_three_times_the_data(n, d, density, loss):
+    """As arrays go; the allocator and BLAS come on top."""
     rng = np.random.default_rng(0)
     groups = np.where(rng.random(n) < 0.4, "a", "b")
     A = sparse.random_array((n, d), density=density, rng=rng, format="csr")
@@ -42,6 +41,6 @@ def test_a_fit_adds_less_than_three_times_the_data(n, d, density, loss, monkeypa
 
 def test_rows_are_copied_to_order_them_only_where_that_is_little(monkeypatch):
     table = _memory_table.MemoryTable(np.array([1, 0, 1]), np.arange(6.0).reshape(3, 2))
-    assert table.ordered().X is not table.X
+    assert table.in_order().X is not table.X
     monkeypatch.setattr(_memory_table, "ORDERED_UP_TO", 6 * 8 - 1)
-    assert table.ordered() is table
+    assert table.in_order() is table

@@ -18,6 +18,7 @@ from equipoise.rows._entries import RateEntry, SumSpec, Tally
 from equipoise.rows._groups import BlockGroups
 from equipoise.rows._memory_sums import MemorySums
 from equipoise.rows._memory_table import MemoryTable
+from equipoise.rows._order import has_many_groups
 from equipoise.rows._table import ColumnMoments, Table
 from equipoise.terms import JoinedSums, ScoreSum
 
@@ -71,8 +72,10 @@ class Blocks(Table):
         )
 
     def ordered(self) -> Blocks:
-        """Return the blocks, and the rows of each, in the order of their content."""
-        parts = [part.ordered() for part in self.parts]
+        """Return the blocks and the rows of each in the order of their content, if groups are many."""
+        if not has_many_groups(self.groups):
+            return self
+        parts = [part.in_order() for part in self.parts]
         places = sorted(range(len(parts)), key=lambda i: parts[i].digest())
         return Blocks([parts[i] for i in places], [self._starts[i] for i in places])
 

@@ -18,7 +18,7 @@ from equipoise.rows._entries import PairEntry, RateEntry, Subgroup, SumSpec, Tal
 from equipoise.rows._group_input import NAMES_LISTED
 from equipoise.rows._groups import Groups, MemoryGroups, row_numbers
 from equipoise.rows._memory_sums import MemorySums
-from equipoise.rows._order import content_order, features_bytes
+from equipoise.rows._order import content_order, features_bytes, has_many_groups
 from equipoise.rows._table import ColumnMoments, Table
 from equipoise.terms import JoinedSums, PairFunction, PairSums, Pointwise, Rates, ScoreSum
 
@@ -118,6 +118,10 @@ class MemoryTable(Table):
         return changed
 
     def ordered(self) -> MemoryTable:
+        """Return the table with its rows in the order of their content, if it has many groups."""
+        return self.in_order() if has_many_groups(self.groups) else self
+
+    def in_order(self) -> MemoryTable:
         """Return the table with its rows in the order of their content; as it is if it is very large."""
         if self.X is not None and features_bytes(self.X) > ORDERED_UP_TO:
             return self

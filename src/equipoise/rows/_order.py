@@ -7,11 +7,18 @@ model to the last bit.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+
+from equipoise.rows._groups import Groups
+
+# Up to so many groups, intersections counted, rows stay as they are: fits in another order agree to 1e-13
+# (census, 3,000 and 20,000 rows, parity, odds and recall). With ten groups accuracies differed by 0.01.
+FEW_GROUPS = 2
 
 PIECE = 1 << 14  # entries that are hashed at a time: no copy of the data is made
 
@@ -36,6 +43,12 @@ def content_order(X: Any, columns: Sequence[np.ndarray]) -> np.ndarray:
     for column, factor in zip(columns, more):
         key += _bits(column) * factor
     return np.argsort(key, kind="stable")
+
+
+def has_many_groups(groups: Groups | None) -> bool:
+    """Whether a search on counted rates would amplify the rounding errors of another order."""
+    columns = () if groups is None else groups.columns.values()
+    return math.prod(len(column.values) for column in columns) > FEW_GROUPS
 
 
 def features_bytes(X: Any) -> int:
