@@ -65,10 +65,10 @@ def no_worse_than_simple(search: Search, found: Candidate) -> Candidate:
     if found.result.status is Status.INFEASIBLE:
         return found  # it is proved that there is no other
     own = search.error(found.x) if found.keeps_bounds else np.inf
-    if found.keeps_bounds and not (search.judges_errors and own > search.least_error + WORSE):
+    gain = WORSE_IF_CERTIFIED if found.certified else WORSE
+    if found.keeps_bounds and not (search.judges_errors and own > search.least_error + gain):
         return found  # 1
     simple = best_simple(search, found)  # 2
-    gain = WORSE_IF_CERTIFIED if found.certified else WORSE
     if simple is None or simple.error >= own - gain:
         return found
     near = _next_to(search, simple) if simple.claim == MOVED else None  # 3
