@@ -34,7 +34,7 @@ def problem():
 def test_sharpness_follows_the_spread_of_the_scores(problem):
     def sharpness(spread):
         result = type("Result", (), {"x": np.zeros(problem.dim)})
-        plain = Unconstrained(result, 0.5, spread)
+        plain = Unconstrained(result, 0.5, spread, None, False)
         return sharpness_for(Search(problem, result.x, None, np.zeros(4), plain))
 
     for spread in (1.0, 2.0):

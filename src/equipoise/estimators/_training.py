@@ -146,9 +146,7 @@ class Training:
         start = np.zeros(problem.dim) if self.previous is None else self._previous_x()
         self.runner.budget.enter("without constraints")
         result = self.runner.solve(problem, start, rough=rough)
-        loss = problem.values_of(problem.rows.at(result.x).values)[0]
-        spread = problem.rows.spread(result.x)
-        return Unconstrained(replace(result, state=None), float(loss), spread)  # the state is large
+        return Unconstrained.of(problem, replace(result, state=None))  # the state is large
 
     def problem(self, binding: Binding) -> LearningProblem:
         """Return the training problem, with the penalty of scikit-learn's `C`."""

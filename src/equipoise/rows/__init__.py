@@ -2,6 +2,7 @@
 
 from equipoise.rows._block_sums import BlockSums
 from equipoise.rows._blocks import Blocks
+from equipoise.rows._cross_table import Confusion
 from equipoise.rows._entries import (
     ClassLossSpec,
     FunctionSpec,
@@ -15,7 +16,7 @@ from equipoise.rows._entries import (
 from equipoise.rows._groups import BlockGroups, Cell, GroupColumn, Groups, MemoryGroups
 from equipoise.rows._memory_sums import MemorySums
 from equipoise.rows._memory_table import MemoryTable
-from equipoise.rows._row_sums import Confusion, NearKinks, RowSums
+from equipoise.rows._row_sums import NearKinks, RowSums
 from equipoise.rows._scales import column_scales
 from equipoise.rows._sums import Sums
 from equipoise.rows._table import ColumnMoments, Table

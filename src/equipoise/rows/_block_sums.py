@@ -13,8 +13,9 @@ import numpy as np
 from equipoise import _check
 from equipoise._array import Array
 from equipoise.models import ModelPoint
+from equipoise.rows._cross_table import Confusion
 from equipoise.rows._memory_sums import MemorySums
-from equipoise.rows._row_sums import Confusion, NearKinks, RowSums
+from equipoise.rows._row_sums import NearKinks, RowSums
 from equipoise.rows._sums import Sums, added, joined, sums_at
 from equipoise.terms import RowKinks, Scores, ScoreSum, SumBounds
 

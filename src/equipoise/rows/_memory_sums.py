@@ -12,7 +12,8 @@ import numpy as np
 from equipoise import _check
 from equipoise._array import Array, to_numpy
 from equipoise.models import Model, ModelPoint, Sketch
-from equipoise.rows._row_sums import Confusion, NearKinks, RowSums
+from equipoise.rows._cross_table import Confusion
+from equipoise.rows._row_sums import NearKinks, RowSums
 from equipoise.rows._sums import Sums, sums_at
 from equipoise.terms import Scores, ScoreSum, ScoreSumPoint, SumBounds
 
@@ -158,7 +159,7 @@ class MemorySums(RowSums):
 
     def sorted_scores(self, x: np.ndarray) -> np.ndarray:
         """Return the scores of the rows that count, ascending."""
-        return np.sort(self.model.predicted(x)[self.sums.used], kind="stable")
+        return np.sort(self.model.predicted(x)[self.sums.used])
 
     def score_moments(self, x: np.ndarray, center: float) -> np.ndarray:
         """Return weighted sums of the scores and their squares."""
@@ -169,19 +170,7 @@ class MemorySums(RowSums):
 
     def confusion(self, x: np.ndarray, column: str | None = None) -> Confusion:
         """Count labels and predictions: of all rows, or of every group of a sensitive column."""
-        table = self._table
-        predicted, weight = self.model.predicted(x) > 0, table.weights()
-        codes, count = table.positive.astype(np.int32), 1
-        if column is not None and table.groups is not None:
-            groups: Any = table.groups.columns[column]
-            codes, count = codes + 2 * groups.codes.astype(np.int32), len(groups.values)
-
-        def counted(weights: Any = None) -> np.ndarray:
-            return np.bincount(codes, weights, minlength=2 * count).reshape(count, 2)
-
-        return Confusion(
-            counted(), counted(weight), counted(weight**2), counted(weight * predicted)
-        )
+        return self._table.crossed(column).predicting(self.model.predicted(x) > 0)
 
     def wrong_by_class(self, x: np.ndarray) -> np.ndarray:
         """Return the weight of the rows of each class that are predicted as another."""

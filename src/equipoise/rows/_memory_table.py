@@ -13,6 +13,7 @@ from equipoise import _check
 from equipoise.models import LinearUnits, linear_model
 from equipoise.rows._atoms import atoms_of
 from equipoise.rows._columns import column_moments, squared_distances
+from equipoise.rows._cross_table import CrossTable
 from equipoise.rows._digest import digest
 from equipoise.rows._entries import PairEntry, RateEntry, Subgroup, SumSpec, Tally
 from equipoise.rows._group_input import NAMES_LISTED
@@ -77,6 +78,7 @@ class MemoryTable(Table):
         known = groups is None or isinstance(groups, Groups)
         self.groups = groups if known else MemoryGroups(groups, n, owner)
         self._members: dict[Subgroup, np.ndarray] = {}  # found by `tallies`, used again by `rates`
+        self._crossed: dict[str | None, CrossTable] = {}
 
     @property
     def y(self) -> np.ndarray:
@@ -133,7 +135,7 @@ class MemoryTable(Table):
         order = row_numbers(content_order(self.X, columns))
         changed = copy(self)
         changed.order = order if self.order is None else self.order[order]
-        changed._y, changed._members = self._y[order], {}
+        changed._y, changed._members, changed._crossed = self._y[order], {}, {}
         changed.X = None if self.X is None else self.X[order]
         changed.weight = None if self.weight is None else self.weight[order]
         changed._objective = changed.weight
@@ -145,8 +147,18 @@ class MemoryTable(Table):
     def with_labels(self, labels: np.ndarray) -> MemoryTable:
         """Return the table with these classes, of which some may have no row here."""
         changed = copy(self)
-        changed.labels, changed._members = labels, {}
+        changed.labels, changed._members, changed._crossed = labels, {}, {}
         return changed
+
+    def crossed(self, column: str | None = None) -> CrossTable:
+        """Return the rows by label, and by the groups of a sensitive column if one is named."""
+        if column not in self._crossed:
+            codes, count = None, 1
+            if column is not None and self.groups is not None:
+                groups: Any = self.groups.columns[column]  # in memory
+                codes, count = groups.codes, len(groups.values)
+            self._crossed[column] = CrossTable.of(self.positive, self.weight, codes, count)
+        return self._crossed[column]
 
     def tallies(self, entries: Sequence[RateEntry]) -> list[Tally]:
         """Return what the subgroups of these rates hold."""

@@ -11,42 +11,13 @@ import numpy as np
 
 from equipoise._array import Array
 from equipoise.models import ModelPoint
+from equipoise.rows._cross_table import Confusion
 from equipoise.rows._sums import Sums
 from equipoise.terms import RowKinks, SumBounds
 
 if TYPE_CHECKING:
     from equipoise.rows._entries import SumSpec
     from equipoise.rows._memory_sums import MemorySums
-
-
-@dataclass(frozen=True)
-class Confusion:
-    """Counts of G groups of rows, by label (0: negative, 1: positive), shape (G, 2) each."""
-
-    rows: np.ndarray  # how many there are
-    weight: np.ndarray  # their weight
-    squares: np.ndarray  # the sum of their squared weights
-    positive: np.ndarray  # the weight of those predicted positive
-
-    def __add__(self, other: Confusion) -> Confusion:
-        """Return the counts over the rows of both."""
-        return Confusion(
-            self.rows + other.rows,
-            self.weight + other.weight,
-            self.squares + other.squares,
-            self.positive + other.positive,
-        )
-
-    def placed(self, places: np.ndarray, count: int) -> Confusion:
-        """Return the counts as those of some of `count` groups."""
-        spread = [np.zeros((count, 2), part.dtype) for part in self._parts]
-        for target, part in zip(spread, self._parts):
-            target[places] = part
-        return Confusion(*spread)
-
-    @property
-    def _parts(self) -> tuple[np.ndarray, ...]:
-        return self.rows, self.weight, self.squares, self.positive
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from equipoise._status import Status
 from equipoise.certificate import Certificate
 from equipoise.certificate._curvature import violation_curvature
 from equipoise.certificate._examiner import with_curvature
+from equipoise.certificate._lanczos import ENOUGH_PRODUCTS
 from equipoise.run._elsewhere import Elsewhere, allowance
 from equipoise.run._escape import (
     KKT_WITHOUT_TOL,
@@ -29,8 +30,9 @@ LEAVABLE = (Status.CONVERGED, Status.STALLED, Status.LOCALLY_INFEASIBLE)
 # and the run is what it was without it.
 UNKNOWN = (NonFiniteError, OverflowError, np.linalg.LinAlgError)
 
-# The curvature may take one product for so many evaluations and products of the run, or a few anyway. Chosen.
-COST_PER_PRODUCT, FEW_PRODUCTS = 4, 20
+# The curvature may take one product for so many evaluations and products of the run, or a few anyway: as
+# many as a small space has dimensions, which then is looked at completely, and less in a larger one. Chosen.
+COST_PER_PRODUCT, SMALL_SPACE, FEW_PRODUCTS = 4, 20, ENOUGH_PRODUCTS
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,8 @@ class Leaving:
     def _with_curvature(self, certificate: Certificate) -> Certificate:
         """Look at the curvature, at the cost of a share of what the run has cost, or of a few products."""
         cost = self.watched.counter.values + self.watched.counter.products
-        most = max(FEW_PRODUCTS, cost // COST_PER_PRODUCT)
+        few = SMALL_SPACE if self.problem.dim <= SMALL_SPACE else FEW_PRODUCTS
+        most = max(few, cost // COST_PER_PRODUCT)
         point = self.watched.free(certificate.x)
         try:
             return with_curvature(self.problem, point, certificate, most)

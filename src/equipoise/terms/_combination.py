@@ -181,10 +181,11 @@ class Combination:
     def bounds(self, sums: SumBounds) -> FunctionBounds:
         """Return the constants of the functions, from those of the sums."""
         C = self.coefficients
-        up, down = C.copy(), C.copy()
+        up, down, size = C.copy(), C.copy(), C.copy()
         np.maximum(C.data, 0.0, out=up.data)
         np.maximum(-C.data, 0.0, out=down.data)
-        lipschitz = product_of(up + down, sums.slope)
+        np.abs(C.data, out=size.data)
+        lipschitz = product_of(size, sums.slope)
         weak = product_of(up, sums.below) + product_of(down, sums.above)
         smooth = np.maximum(weak, product_of(up, sums.above) + product_of(down, sums.below))
         for place, function in self.bent:

@@ -11,6 +11,7 @@ from equipoise._status import Status
 from equipoise.constraints import Binding
 from equipoise.estimators._runner import reachable
 from equipoise.problems import LearningProblem
+from equipoise.rows import Confusion
 from equipoise.run import Result
 
 # What rounding errors may add to a counted rate, which is a sum of as many weights as rows. Chosen.
@@ -96,6 +97,15 @@ class Unconstrained:
     result: Result
     loss: float  # without the penalty
     spread: float  # the standard deviation of its scores
+    counts: Confusion | None  # of its predictions; None where they are not to be compared
+    is_constant: bool  # whether it predicts the same of all rows
+
+    @classmethod
+    def of(cls, problem: LearningProblem, result: Result) -> Unconstrained:
+        """Measure the solution of the problem without constraints."""
+        rows, x = problem.rows, result.x
+        loss = float(problem.values_of(rows.at(x).values)[0])
+        return cls(result, loss, rows.spread(x), rows.confusion(x), rows.is_constant(x))
 
     @property
     def x(self) -> np.ndarray:

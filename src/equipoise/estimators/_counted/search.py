@@ -24,6 +24,7 @@ from equipoise.estimators._counted.candidate import (
 )
 from equipoise.estimators._runner import Runner
 from equipoise.problems import LearningProblem
+from equipoise.rows import Confusion
 from equipoise.run import Budget, Result, Verdict
 
 Description = TypeVar("Description")
@@ -87,21 +88,25 @@ class Search:
 
     def __post_init__(self) -> None:
         self.spare = np.clip(SPARE_ROWS * largest_steps(self.problem), *SPARE_RANGE)
-        unconstrained = self.unconstrained
-        self.unconstrained_is_constant = (
-            unconstrained is not None and self.problem.rows.is_constant(unconstrained.x)
-        )
 
     def error(self, x: np.ndarray) -> float:
         """Return the share of the weight that a model predicts wrongly."""
-        counts = self.problem.rows.confusion(x)
-        wrong = counts.positive[0, 0], counts.weight[0, 1] - counts.positive[0, 1]
-        return float(self.class_factors @ wrong / (self.class_factors @ counts.weight[0]))
+        return self._error(self.problem.rows.confusion(x))
 
     @property
     def least_error(self) -> float:
         """The error of the model without constraints; 0 where it is not known."""
-        return 0.0 if self.unconstrained is None else self.error(self.unconstrained.x)
+        counts = None if self.unconstrained is None else self.unconstrained.counts
+        return 0.0 if counts is None else self._error(counts)
+
+    def constant_error(self, positive: bool) -> float:
+        """Return the error of predicting one class of all rows."""
+        counts = self.problem.rows.confusion(self.start)
+        return self._error(replace(counts, positive=counts.weight * positive))
+
+    def _error(self, counts: Confusion) -> float:
+        wrong = counts.positive[0, 0], counts.weight[0, 1] - counts.positive[0, 1]
+        return float(self.class_factors @ wrong / (self.class_factors @ counts.weight[0]))
 
     @property
     def rough(self) -> bool:
@@ -138,7 +143,9 @@ class Search:
 
     def is_useful(self, fit: Candidate) -> bool:
         """Whether bounds hold not just because all predictions have become the same."""
-        return self.unconstrained_is_constant or not self.problem.rows.is_constant(fit.x)
+        unconstrained = self.unconstrained
+        allowed = unconstrained is not None and unconstrained.is_constant
+        return allowed or not self.problem.rows.is_constant(fit.x)
 
 
 class Stage(ABC):

@@ -20,7 +20,7 @@ from equipoise.estimators._counted.shifting import (
     sharpened,
     sharpness_for,
 )
-from equipoise.estimators._counted.sweep import swept
+from equipoise.estimators._counted.sweep import MOST_THRESHOLDS, swept
 from equipoise.estimators._counted.threshold import MOVED
 from equipoise.run import Verdict
 
@@ -28,7 +28,9 @@ from equipoise.run import Verdict
 # the other one is not optimal for any objective. Chosen.
 WORSE, WORSE_IF_CERTIFIED = 0.01, 0.08
 MOST_MODELS = 8  # whose thresholds are looked at
-FEW_MODELS = 1  # the same beside a certified model: that without constraints
+# The same beside a certified model, which is rarely far behind: the model without constraints, and some of
+# its thresholds. Chosen.
+FEW_MODELS, FEW_THRESHOLDS = 1, 256
 INTERCEPTS = (1e-3, 0.01, 0.1, 0.3, 1.0, 2.0, 3.0, 5.0)  # of a constant; the best one is taken
 CONSTANT = (
     "The bounds hold on the counted rates, by predicting the same of every row. The certificate says how "
@@ -68,8 +70,8 @@ def no_worse_than_simple(search: Search, found: Candidate) -> Candidate:
     gain = WORSE_IF_CERTIFIED if found.certified else WORSE
     if found.keeps_bounds and not (search.judges_errors and own > search.least_error + gain):
         return found  # 1
-    simple = best_simple(search, found)  # 2
-    if simple is None or simple.error >= own - gain:
+    simple = best_simple(search, found, own - gain)  # 2
+    if simple is None:
         return found
     near = _next_to(search, simple) if simple.claim == MOVED else None  # 3
     if near is None or search.error(near.x) > simple.error + 0.5 * WORSE:
@@ -77,8 +79,13 @@ def no_worse_than_simple(search: Search, found: Candidate) -> Candidate:
     return replace(near, problems_solved=found.problems_solved)
 
 
-def best_simple(search: Search, found: Candidate | None = None) -> Simple | None:
-    """Return the most accurate simple model that keeps all bounds; constants only if much better."""
+def best_simple(
+    search: Search, found: Candidate | None = None, below: float = np.inf
+) -> Simple | None:
+    """Return the most accurate simple model that keeps all bounds; constants only if much better.
+
+    None where none has an error below the given one.
+    """
     problem, allowed = search.problem, search.allowed
     if problem.rows.penalised[-1] != 0:  # no intercept: no other threshold
         return None
@@ -89,15 +96,18 @@ def best_simple(search: Search, found: Candidate | None = None) -> Simple | None
         models.insert(0, np.array([-1.0, 0.0]))
         models.insert(0, np.array([1.0, 0.0]))
     best: Simple | None = None
-    most = FEW_MODELS if found is not None and found.certified else MOST_MODELS
-    for x in _distinct(models)[:most]:
-        better = swept(problem, x, allowed, search.class_factors).best(problem, allowed)
-        if better is not None and (best is None or better[0] < best.error):
-            best = Simple(better[1], better[0], MOVED)
+    certified = found is not None and found.certified
+    thresholds = FEW_THRESHOLDS if certified else MOST_THRESHOLDS
+    for x in _distinct(models)[: FEW_MODELS if certified else MOST_MODELS]:
+        sweep = swept(problem, x, allowed, search.class_factors, thresholds)
+        better = sweep.best(problem, allowed, below)
+        if better is not None:
+            below, best = better[0], Simple(better[1], better[0], MOVED)
     for sign in (-1.0, 1.0):
-        constant = _constant(search, sign)
-        if constant is not None and (best is None or constant.error < best.error - WORSE):
-            best = constant
+        needed = below if best is None else below - WORSE
+        constant = _constant(search, sign) if search.constant_error(sign > 0) < needed else None
+        if constant is not None:
+            below, best = constant.error, constant
     return best
 
 

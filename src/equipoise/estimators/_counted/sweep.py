@@ -9,7 +9,7 @@ import numpy as np
 from equipoise.estimators._counted.candidate import COUNTED, counted_at
 from equipoise.problems import LearningProblem
 
-MOST_THRESHOLDS = 1 << 14  # that are looked at; where scores are more, every k-th
+MOST_THRESHOLDS = 1 << 14  # that are looked at. Chosen.
 APART = 1e-9  # two scores, relative to the largest, between which a threshold is put
 PIECE = 1 << 20  # constraint values that are computed at a time
 MOST_CHECKED = (
@@ -48,10 +48,13 @@ class Sweep:
         return moved
 
     def best(
-        self, problem: LearningProblem, allowed: np.ndarray
+        self, problem: LearningProblem, allowed: np.ndarray, below: float = np.inf
     ) -> tuple[float, np.ndarray] | None:
-        """Return the least error and the model of a threshold that keeps all bounds, ends left out."""
-        inside = np.flatnonzero(self.keeps[1:-1]) + 1
+        """Return the least error and the model of a threshold that keeps all bounds, ends left out.
+
+        None where no error is below the given one.
+        """
+        inside = np.flatnonzero(self.keeps[1:-1] & (self.errors[1:-1] < below)) + 1
         for place in inside[np.argsort(self.errors[inside], kind="stable")][:MOST_CHECKED]:
             moved = self.model(int(place))
             if (counted_at(problem, moved) <= allowed).all():
@@ -64,18 +67,19 @@ def swept(
     x: np.ndarray,
     allowed: np.ndarray,
     class_factors: np.ndarray | None = None,
+    most: int = MOST_THRESHOLDS,
 ) -> Sweep:
-    """Count predictions at all thresholds of the scores, in one pass over the sorted scores.
+    """Count predictions at the thresholds of the scores, in one pass over the sorted scores.
 
     `class_factors` multiply the weights of the rows of each class in the errors; without them, errors are
-    not counted.
+    not counted. Of more than `most` thresholds, every k-th is taken.
     """
     rows = problem.rows
     scores = rows.sorted_scores(x)
     steps, least = np.diff(scores), APART * max(float(np.abs(scores).max()), 1e-300)
     places = np.flatnonzero(steps > least)
-    complete = bool(((steps == 0.0) | (steps > least)).all()) and places.size <= MOST_THRESHOLDS
-    every = max(1, -(-places.size // MOST_THRESHOLDS))
+    complete = bool(((steps == 0.0) | (steps > least)).all()) and places.size <= most
+    every = max(1, -(-places.size // most))
     between = (scores[places[::every]] + scores[places[::every] + 1]) / 2
     edges = np.concatenate(([scores[0] - 1.0], between, [scores[-1] + 1.0]))
     errors = np.zeros(edges.size)
