@@ -26,8 +26,16 @@ class Region(ABC):
         """Numbers that are all <= 0 exactly for points of the set."""
 
     @abstractmethod
-    def normals(self, x: np.ndarray) -> np.ndarray:
-        """Rows whose non-negative combinations are the normal cone at `x`."""
+    def normals(self, x: np.ndarray, within: float = 0.0) -> np.ndarray:
+        """Rows whose non-negative combinations are the normal cone at `x`.
+
+        Or at points not farther than `within`, up to how much the boundary bends.
+        """
+
+    @property
+    def bend(self) -> float:
+        """By how much a normal of length 1 turns along the boundary, per length."""
+        return 0.0
 
     @abstractmethod
     def inside(self, rng: np.random.Generator) -> np.ndarray:
@@ -44,7 +52,7 @@ class Whole(Region):
     def limits(self, x):
         return np.zeros(1)
 
-    def normals(self, x):
+    def normals(self, x, within=0.0):
         return np.zeros((0, x.size))
 
     def inside(self, rng):
@@ -66,9 +74,9 @@ class Box(Region):
     def limits(self, x):
         return np.concatenate((self.low - x, x - self.high))
 
-    def normals(self, x):
+    def normals(self, x, within=0.0):
         near = REACHED * np.maximum(1.0, np.abs(x))
-        near = np.minimum(near, 1e-3 * (self.high - self.low))
+        near = np.maximum(np.minimum(near, 1e-3 * (self.high - self.low)), within)
         eye = np.eye(x.size)
         return np.vstack((-eye[x <= self.low + near], eye[x >= self.high - near]))
 
@@ -93,10 +101,14 @@ class Ball(Region):
     def limits(self, x):
         return np.atleast_1d(np.linalg.norm(np.asarray(x - self.center, dtype=float)) - self.radius)
 
-    def normals(self, x):
+    @property
+    def bend(self):
+        return 1.0 / self.radius
+
+    def normals(self, x, within=0.0):
         out = np.asarray(x - self.center, dtype=float)
         length = np.linalg.norm(out)
-        reached = length >= self.radius - REACHED * max(1.0, self.radius)
+        reached = length >= self.radius - max(within, REACHED * max(1.0, self.radius))
         return (out / length)[None] if reached else np.zeros((0, x.size))
 
     def inside(self, rng):
@@ -117,9 +129,9 @@ class Cross(Region):
     def limits(self, x):
         return np.atleast_1d(np.abs(x).sum() - self.radius)
 
-    def normals(self, x):
-        near = REACHED * max(1.0, self.radius)
-        if np.abs(x).sum() < self.radius - near:
+    def normals(self, x, within=0.0):
+        near = max(within, REACHED * max(1.0, self.radius))
+        if np.abs(x).sum() < self.radius - near * np.sqrt(x.size):
             return np.zeros((0, x.size))
         choices = [(-1.0, 1.0) if abs(v) <= near else (float(np.sign(v)),) for v in x]
         return np.array(list(product(*choices)))
@@ -143,9 +155,9 @@ class Corner(Region):
         off = x.sum() - self.total
         return np.concatenate((-x, [off, -off]))
 
-    def normals(self, x):
-        ones = np.ones((1, x.size))
-        return np.vstack((ones, -ones, -np.eye(x.size)[x <= REACHED * max(1.0, self.total)]))
+    def normals(self, x, within=0.0):
+        ones, near = np.ones((1, x.size)), max(within, REACHED * max(1.0, self.total))
+        return np.vstack((ones, -ones, -np.eye(x.size)[x <= near]))
 
     def inside(self, rng):
         return rng.dirichlet(np.ones(self.dim)) * self.total
@@ -169,8 +181,9 @@ class Rows(Region):
     def limits(self, x):
         return (self.A @ x - self.b) / np.linalg.norm(self.A, axis=1)
 
-    def normals(self, x):
-        return self.A[self.limits(x) >= -REACHED * max(1.0, float(np.abs(x).max()))]
+    def normals(self, x, within=0.0):
+        near = REACHED * max(1.0, float(np.abs(x).max())) + within * np.linalg.norm(self.A, axis=1)
+        return self.A[self.limits(x) >= -near]
 
     def inside(self, rng):
         return self.point
@@ -193,10 +206,14 @@ class Blocks(Region):
     def limits(self, x):
         return np.concatenate([p.limits(v) for p, v in zip(self.parts, self.split(x))])
 
-    def normals(self, x):
+    @property
+    def bend(self):
+        return max(part.bend for part in self.parts)
+
+    def normals(self, x, within=0.0):
         rows, start = [np.zeros((0, self.dim))], 0
         for part, v in zip(self.parts, self.split(x)):
-            block = part.normals(v)
+            block = part.normals(v, within)
             whole = np.zeros((block.shape[0], self.dim))
             whole[:, start : start + part.dim] = block
             rows.append(whole)

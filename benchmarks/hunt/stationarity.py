@@ -63,7 +63,7 @@ def _fit(gradients: np.ndarray, most: np.ndarray, normals: np.ndarray) -> float:
 
 
 def _near_kinks(case: Case, x: np.ndarray, values: np.ndarray, tol: float) -> tuple[float, float]:
-    """What stationarity may be, and the least one with the subgradients of all kinks within 2 `tol`."""
+    """What stationarity may be, and the least one with what is within 2 `tol`: subgradients and normals."""
     d, radius = x.size, 2 * tol
     bend = max(max(abs(v) for v in f.bends()) for f in case.functions)
     steep = [
@@ -86,7 +86,8 @@ def _near_kinks(case: Case, x: np.ndarray, values: np.ndarray, tol: float) -> tu
             first = len(columns)
             columns += list(rows)
             sums.append((owner if i else None, first, len(columns)))
-    columns += list(case.region.normals(x))
+    first_normal = len(columns)
+    columns += list(case.region.normals(x, radius))
     matrix = np.zeros((d + len(sums), len(columns)))
     matrix[:d] = np.array(columns).T if columns else 0.0
     right = np.concatenate((target, np.zeros(len(sums))))
@@ -99,4 +100,5 @@ def _near_kinks(case: Case, x: np.ndarray, values: np.ndarray, tol: float) -> tu
             matrix[row, owner] = -heavy
     weights, best = nnls(matrix, right, maxiter=100 * len(columns) + 300)
     total = 1 + sum(weights[o] for o, _, _ in sums if o is not None)
+    carried += radius * case.region.bend * float(weights[first_normal:].sum())
     return 3 * tol * (1 + total * (1 + bend)) + carried + 1e-9, best

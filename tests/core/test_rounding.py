@@ -176,3 +176,23 @@ def test_no_false_success_on_equalities_written_as_pairs(first):
         result = solve(problem, tol=1e-6, max_steps=1000)
         assert result.fun >= lower - 1e-4
         assert not result.success or result.fun <= lower + 1e-4, seed
+
+
+def test_gradients_that_rounding_makes_up_are_not_certified():
+    """At 1e12 the gradient is a difference of numbers of 1e24: what is left of it is noise."""
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(4, 4))
+
+    def objective(x):
+        y = A @ x
+        return 0.0, A.T @ (y * 1e12) - (A.T @ A) @ x * 1e12
+
+    problem = FunctionProblem(objective, dim=4)
+    x = 1e12 * rng.normal(size=4)
+    certificate = certify(problem, x, second_order=False)
+    given = np.linalg.norm(problem.at(x).gradient(0))
+    assert certificate.stationarity > given  # as much again as it changes beside the point
+    near = certify(problem, 1e-6 * x, second_order=False)
+    assert near.stationarity == pytest.approx(
+        np.linalg.norm(problem.at(1e-6 * x).gradient(0)), rel=1e-9
+    )

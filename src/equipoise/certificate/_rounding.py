@@ -4,6 +4,9 @@ The gradient of the Lagrangian is a sum of terms ``lam_i grad f_i``, each known 
 So the sum is known to ``u sum_i |lam_i grad f_i|``, however small it came out. The value of a
 constraint is known to u times what it was computed from, ``|f_i| + <|grad f_i|, |x|>``: its own size, and
 that of its linear part.
+
+What a function cancels inside, it does not tell. Where numbers are huge, the gradient is computed once more next
+to the point, at most one rounding error away: the two differ by about what rounding has done to each.
 """
 
 from __future__ import annotations
@@ -33,6 +36,10 @@ FEW = 8
 # Of more multipliers, so many sums with random weights stand for all. Each is too small by a factor of
 # ten with probability 0.08, were all gradients parallel; chosen.
 PROBES = 3
+
+# Functions are looked at next to a point where a coordinate or a value is this large: rounding errors of such
+# numbers are 1e-8 or more. Chosen.
+HUGE = 1e8
 
 
 @dataclass(frozen=True)
@@ -96,6 +103,9 @@ def with_rounding(
     Without `terms` they are measured, unless the errors cannot matter: that takes backward passes.
     """
     unit = max(UNIT, problem.facts.rounding)
+    residuals = replace(
+        residuals, stationarity=residuals.stationarity + _noise(problem, point, multipliers)
+    )
     if terms is None:
         known = problem.facts.lipschitz
         most = known if known is not None else LONG
@@ -109,3 +119,19 @@ def with_rounding(
         stationarity=residuals.stationarity + unit * terms.length,
         complementarity=residuals.complementarity + unit * (values + terms.linear),
     )
+
+
+def _noise(problem: Problem, point: Point, multipliers: np.ndarray) -> float:
+    """Return by how much the gradient of the Lagrangian differs one rounding error from a point.
+
+    0 where numbers are of ordinary size, or one of several subgradients may be meant.
+    """
+    x = point.x
+    ordinary = max(norm(x), float(np.abs(point.values).max())) < HUGE
+    if ordinary or problem.facts.smooth is False or not isinstance(x, np.ndarray):
+        return 0.0
+    signs = np.where(np.arange(x.size) % 2, -1.0, 1.0)
+    beside = problem.domain.project(x * (1.0 + UNIT * signs))
+    there = problem.at(beside).lagrangian_gradient(multipliers)
+    difference = norm(to_numpy(there) - to_numpy(point.lagrangian_gradient(multipliers)))
+    return difference if np.isfinite(difference) else np.inf

@@ -38,6 +38,9 @@ __all__ = ["IMELa"]
 # takes 24 % less work on the reference problems, twice of it makes the method cycle.
 FIRST_CENTRE_STEP, PATIENCE, LEAST_CENTRE_STEP = 0.5, 200, 0.05
 
+# A smoothness that overflows is taken for this, so that steps have a length.
+LARGEST = 1e300
+
 
 @dataclass(frozen=True)
 class Outer:
@@ -151,7 +154,7 @@ class IMELa(Staged[Outer]):
         K = outer.constants.L * (1 + float(outer.ahead.sum())) + outer.constants.p
         return AcceleratedProjectedGradient(
             mu=outer.constants.mu,
-            step_size=1 / K if known else Backtracking(outer.n),
+            step_size=1 / min(K, LARGEST) if known else Backtracking(outer.n),
             tol=min(1.0, self.inner_tol / (outer.t + 1)),
             steps=self.steps,
         )
