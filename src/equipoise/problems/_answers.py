@@ -46,7 +46,8 @@ def checked_point(problem: Problem, point: Any) -> Point:
     def jacobian(indices: np.ndarray) -> Array:
         assert rows is not None
         owner, shape = type(problem).__name__, (len(indices), problem.dim)
-        return _floats(owner, "jacobian", rows(indices), shape)
+        answer = rows(indices)
+        return answer if _are_floats(answer, shape) else _numbers(owner, "jacobian", answer, shape)
 
     return replace(
         point,
@@ -59,18 +60,19 @@ def checked_point(problem: Problem, point: Any) -> Point:
 
 def _derivative(problem: Problem, kind: str, weights: np.ndarray, answer: Any) -> Array:
     """Return a weighted sum of gradients, or of Hessian products, as an array of floats."""
+    shape = (problem.dim,)
+    if _are_floats(answer, shape):
+        return answer
     name = f"{kind} of {_summands(problem, weights)}"
-    return _floats(type(problem).__name__, name, answer, (problem.dim,))
+    return _numbers(type(problem).__name__, name, answer, shape)
 
 
-def _floats(owner: str, parameter: str, answer: Any, shape: tuple[int, ...]) -> Array:
-    """Return an array of floats of a shape: as it is if it is one, on its device."""
+def _are_floats(answer: Any, shape: tuple[int, ...]) -> bool:
+    """Whether an answer is an array of floats of a shape, on whatever device."""
     if isinstance(answer, np.ndarray):
-        right = answer.dtype.kind == "f" and answer.shape == shape
-    else:
-        right = hasattr(answer, "detach") and tuple(answer.shape) == shape
-        right = right and answer.is_floating_point()
-    return answer if right else _numbers(owner, parameter, answer, shape)
+        return answer.dtype.kind == "f" and answer.shape == shape
+    right = hasattr(answer, "detach") and tuple(answer.shape) == shape
+    return bool(right and answer.is_floating_point())
 
 
 def _numbers(owner: str, parameter: str, answer: Any, shape: tuple[int, ...]) -> np.ndarray:
