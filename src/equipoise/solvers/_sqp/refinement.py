@@ -26,7 +26,7 @@ PROBED_FROM = 40
 
 # Products for one step at the most, and where variables are so few that B is not probed. The first is
 # measured with 5 and 6 on the same problems: 6 takes 2 % less work to a good point, and 4 % less to the end.
-# The second with 3, 4, 5, 6, 8 and 20 on the plain problems of `benchmarks.peers`: 3 takes the least on COMPAS.
+# The second with 3, 4, 5, 6, 8 and 20 on COMPAS: 3 takes the least work to a good point.
 MAX_PRODUCTS, MAX_AMONG_FEW = 6, 3
 
 Product = Callable[[np.ndarray], np.ndarray]
