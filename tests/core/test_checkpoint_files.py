@@ -174,7 +174,7 @@ def test_sealed_rubbish_anywhere_in_the_run(whole, tmp_path):
         b'{"arrays": [], "contents": ' + b"9" * 10_000 + b"}",
         b'{"arrays": [], "contents": {"object": "os.system", "fields": {"command": "x"}}}',
         b'{"arrays": [], "contents": {"object": "subprocess.Popen", "fields": {}}}',
-        b'{"arrays": [], "contents": {"object": "equipoise.run._loop.Run", "fields": {}}}',
+        b'{"arrays": [], "contents": {"object": "equipoise.run._run.Run", "fields": {}}}',
         b'{"arrays": [], "contents": {"enum": "equipoise._status.Status", "name": "mro"}}',
         b'{"arrays": [], "contents": {"tensor": 0}}',
     ],

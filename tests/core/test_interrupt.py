@@ -8,7 +8,7 @@ import pytest
 
 from equipoise import Budget, FunctionProblem, Status, solve
 from equipoise.problems import REFERENCES
-from equipoise.run import _loop, _verdict
+from equipoise.run import _run, _verdict
 
 
 def interrupting(base, at):
@@ -99,18 +99,18 @@ def test_in_the_proof_at_the_end(monkeypatch):
 
 def test_while_the_run_is_stored_at_its_end(tmp_path, monkeypatch):
     reference = REFERENCES["convex"]()
-    save, calls = _loop.RunStore.save, []
+    save, calls = _run.RunStore.save, []
 
     def interrupted(self, contents):
         calls.append(1)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_loop.RunStore, "save", interrupted)
+    monkeypatch.setattr(_run.RunStore, "save", interrupted)
     run = (reference.problem, "switching", reference.start)
     result = solve(*run, max_steps=20, checkpoint=tmp_path / "run")
     assert result.status is Status.INTERRUPTED
     assert len(calls) == 1
-    monkeypatch.setattr(_loop.RunStore, "save", save)
+    monkeypatch.setattr(_run.RunStore, "save", save)
     assert solve(*run, max_steps=20, checkpoint=tmp_path / "run").nit == 20
 
 

@@ -7,8 +7,10 @@ import pytest
 
 from equipoise import Facts, Point, Problem, sets, solve
 from equipoise.solvers import SQP
-from equipoise.solvers._sqp.curvature import shrunk
+from equipoise.solvers._methods.sqp import _products
+from equipoise.solvers._sqp.curvature import faded, shrunk
 from equipoise.solvers._sqp.opposites import Opposites
+from equipoise.solvers._sqp.refinement import FORCING, sharpened
 
 RNG = np.random.default_rng(0)
 A = RNG.normal(size=(300, 8)) * 1.5 ** -np.arange(8)
@@ -160,3 +162,23 @@ def test_the_state_is_refined_only_where_rows_agree():
     state = solver.init(problem, np.zeros(8))
     solver.step(problem, replace(state, elastic=True), 0, None)
     assert problem.products_at == []
+
+
+def test_a_matrix_fades_as_the_curvature_along_a_step_does():
+    B, s = np.diag([4.0, 1.0, 2.0]), np.array([1.0, 2.0, 0.0])
+    for left, share in ((0.7, 0.7), (0.1, 0.5), (1.5, 1.0), (-1.0, 1.0)):
+        np.testing.assert_allclose(faded(B, s, left * (B @ s)), share * B, rtol=1e-15)
+
+
+def test_products_correct_the_model_along_the_step():
+    """Before the update at the next iterate, which then knows by how much the curvature has fallen."""
+    problem = Parity(products=True)
+    solver = SQP(tol=1e-14)
+    state = solver.init(problem, np.zeros(8))
+    assert not state.exact
+    better = sharpened(problem, state, _products(problem, state.x))
+    assert better.exact
+    weights = np.concatenate(([1.0], state.lam))
+    s, exact = better.s, problem.at(state.x).hvp(weights, better.s)
+    assert abs(s @ (better.B @ s - exact)) <= FORCING * abs(s @ (state.B @ s - exact))
+    assert not solver.step(problem, state, 0, None).exact

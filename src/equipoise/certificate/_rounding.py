@@ -5,8 +5,8 @@ So the sum is known to ``u sum_i |lam_i grad f_i|``, however small it came out. 
 constraint is known to u times what it was computed from, ``|f_i| + <|grad f_i|, |x|>``: its own size, and
 that of its linear part.
 
-What a function cancels inside, it does not tell. Where numbers are huge, the gradient is computed once more next
-to the point, at most one rounding error away: the two differ by about what rounding has done to each.
+What a function cancels inside, it does not tell. Where numbers are huge, the gradient is computed once more
+next to the point, one rounding error away: the two differ by about what rounding has done to each.
 """
 
 from __future__ import annotations

@@ -107,6 +107,20 @@ class Budget:
         first = status if status is Status.INTERRUPTED else self._stopped or status
         self._stopped, self.error = first, self.error or error
 
+    def call(self, iteration: Any) -> Status | None:
+        """Call the callback, if there is one; an error ends all work but loses nothing."""
+        if self.callback is None:
+            return None
+        try:
+            self.callback(iteration)
+        except StopIteration:
+            self.stop(Status.STOPPED)
+            return Status.STOPPED
+        except Exception as error:
+            self.stop(Status.CALLBACK_FAILED, error)
+            return Status.CALLBACK_FAILED
+        return None
+
     @property
     def wish(self) -> Status | None:
         """Why all work should end now, if it should."""

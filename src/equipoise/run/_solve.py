@@ -14,8 +14,9 @@ from equipoise.problems._answers import check_attributes
 from equipoise.run._budget import Budget
 from equipoise.run._checkpoint import Checkpoint
 from equipoise.run._iteration import Iteration
-from equipoise.run._loop import Run
+from equipoise.run._loop import go
 from equipoise.run._result import Result
+from equipoise.run._run import Run
 from equipoise.run._start import starting_point
 from equipoise.solvers import SOLVERS, Solver, check_needs, choose
 
@@ -115,10 +116,10 @@ def solve(
     with np.errstate(over="ignore", invalid="ignore"):  # what is not finite shows in the status
         if budget is not None:
             run = Run(problem, method, start, seed, tol, density, checkpoint, budget, second_order)
-            return run.go(max_steps, max_seconds)
+            return go(run, max_steps, max_seconds)
         with Budget(callback=callback, progress=progress, name=type(method).__name__) as own:
             run = Run(problem, method, start, seed, tol, density, checkpoint, own, second_order)
-            return run.go(max_steps, max_seconds)
+            return go(run, max_steps, max_seconds)
 
 
 def _solver(problem: Problem, solver: Solver | str, tol: float) -> Solver:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import ClassVar, Self
 
 import numpy as np
 
 from equipoise import _check
 from equipoise._array import Array
-from equipoise._problem import Point, Problem
+from equipoise._problem import Problem
 from equipoise._status import Status
 from equipoise.solvers._newton.hessian import hessian
 from equipoise.solvers._parts.warm_start import (
@@ -57,7 +57,8 @@ class SQP(Solver[State]):
     3. if there is no such a: B <- a diagonal. If B is one: restoration, that is, damped Gauss-Newton
        steps for ``sum_i [f_i]_+^2``, one a step, until the filter admits a point with less h
     4. B <- BFGS with the change of ``grad L(., lam)`` along the step, damped such that B stays positive
-       definite; before the first such update, a B that is too large along the step is made smaller
+       definite; before it, a B that is too large along the step is made smaller, if this is the first
+       update, or line 1 has made B exact there
     5. s, lam <- minimiser and multipliers of ``grad f_0's + s'Bs/2  s.t.  f_i + grad f_i's <= 0``, x + s
        in X; where there is no such s, rows may be exceeded at a price
 
@@ -82,7 +83,7 @@ class SQP(Solver[State]):
 
     References
     ----------
-    Powell 1978; Fletcher & Leyffer 2002; Waechter & Biegler 2006.
+    Powell 1978; Al-Baali 1998; Fletcher & Leyffer 2002; Waechter & Biegler 2006.
     """
 
     name: ClassVar[str] = "sqp"
@@ -117,7 +118,7 @@ class SQP(Solver[State]):
 
     def _moved(self, problem: Problem, state: State) -> State:
         if not state.restoring:
-            state = sharpened(problem, state, _products(problem))  # 1
+            state = sharpened(problem, state, _products(problem, state.x))  # 1
             found = search(problem, state)  # 2
             if found is not None:
                 point, pairs = found
@@ -164,12 +165,8 @@ def _remembered(start: Start | None, dim: int) -> np.ndarray | None:
     return known if known is not None and len(known) == dim else None
 
 
-def _products(problem: Problem) -> Hessian:
-    """Return what gives products with the Hessian of a Lagrangian at a point, where that pays."""
-
-    def products(point: Point, weights: np.ndarray, gradient: Array) -> Callable | None:
-        if point.hvp is None and problem.dim < DIFFERENCES_FROM:
-            return None
-        return hessian(problem, point, weights, gradient)
-
-    return products
+def _products(problem: Problem, x: Array) -> Hessian | None:
+    """Return what gives products with the Hessian of a Lagrangian, where they pay."""
+    if problem.dim < DIFFERENCES_FROM and problem.at(x).hvp is None:
+        return None
+    return partial(hessian, problem)

@@ -11,7 +11,7 @@ from equipoise._array import to_numpy
 from equipoise._problem import Point, Problem
 from equipoise.certificate import Residuals
 from equipoise.solvers._parts.linear_rows import linear_rows
-from equipoise.solvers._sqp.curvature import first_matrix, shrunk, updated
+from equipoise.solvers._sqp.curvature import faded, first_matrix, shrunk, updated
 from equipoise.solvers._sqp.filter import Filter
 from equipoise.solvers._sqp.merit import ScaledMerit, units
 from equipoise.solvers._sqp.opposites import Opposites
@@ -55,13 +55,21 @@ def arrive(problem: Problem, state: State, point: Point, **changes: Any) -> Stat
         x=point.x,
         values=point.values,
         J=J,
-        B=updated(shrunk(state.B, s, y) if state.fresh else state.B, s, y),
+        B=updated(_before(state, s, y), s, y),
         opposites=opposites,
         kinks=state.kinks or _jumps(state, s, change),
         fresh=False,
+        exact=False,
         **changes,
     )
     return modelled(problem, here)
+
+
+def _before(state: State, s: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return B in the size that the step has shown, before the update that makes it right along the step."""
+    if state.fresh:
+        return shrunk(state.B, s, y)
+    return faded(state.B, s, y) if state.exact else state.B
 
 
 def restarted(problem: Problem, state: State) -> State:

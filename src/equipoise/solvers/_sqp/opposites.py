@@ -51,11 +51,12 @@ class Opposites:
 
     def gradients(self, point: Point) -> np.ndarray:
         """Return the gradients of all functions (m + 1, d), one of each pair computed."""
-        every = np.arange(point.values.size)
+        every = range(point.values.size)
         if self.first.size == 0:
             return to_numpy(point.gradients(every))
-        computed = np.delete(every, self.second)
-        J = np.empty((every.size, point.x.shape[0]))
+        taken = set(self.second.tolist())
+        computed = [i for i in every if i not in taken]
+        J = np.empty((len(every), point.x.shape[0]))
         J[computed] = to_numpy(point.gradients(computed))
         J[self.second] = -J[self.first]
         return J

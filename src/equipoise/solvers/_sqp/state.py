@@ -31,6 +31,7 @@ class State:
     halved: float = np.inf  # the least residual when it was last halved
     slow: int = 0  # steps since then
     fresh: bool = True  # whether B has seen no step yet
+    exact: bool = False  # whether B was corrected along s by products with the Hessian at x
     elastic: bool = False  # whether the rows at x exclude each other, and s exceeds some
     restoring: float = 0.0  # the violation at which restoration began; 0 where it is not at work
     damping: float = 1e-3  # of the steps of the restoration; chosen for its first step
