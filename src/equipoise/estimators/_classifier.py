@@ -37,6 +37,9 @@ class ConstrainedClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         divided by their standard deviation; those that are mostly 0, such as indicators, by the root
         mean square of their other values.
     fit_intercept : bool
+    pos_label : label, optional
+        The positive class, which rules such as ``recall(...)`` and the report speak of; by default the
+        last in sorted order. `classes_`, scores and predictions keep scikit-learn's order.
     class_weight : dict, "balanced" or None
         Weights of the classes in the loss; the constraints count rows as they are.
     true_metric : bool
@@ -67,6 +70,13 @@ class ConstrainedClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     classes_, coef_, intercept_, n_features_in_, n_iter_ : as in scikit-learn.
+    pos_label_ : label
+        The positive class.
+    calibration_ : Calibration
+        Makes probabilities of scores: fitted to the training rows, unless the mean logistic loss is all
+        that is minimised.
+    fingerprint_ : str
+        Of the training rows: another one for other features, labels, groups or weights.
     dtype_ : dtype
         What scores are computed in, at the least: float32 features far from 0 are read as float64.
     report_ : Report
@@ -118,6 +128,7 @@ class ConstrainedClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         loss: str = "logistic",
         C: float = 1.0,
         fit_intercept: bool = True,
+        pos_label: Any = None,
         class_weight: Any = None,
         true_metric: bool = True,
         on_infeasible: str = "warn",
@@ -137,6 +148,7 @@ class ConstrainedClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         self.loss = loss
         self.C = C
         self.fit_intercept = fit_intercept
+        self.pos_label = pos_label
         self.class_weight = class_weight
         self.true_metric = true_metric
         self.on_infeasible = on_infeasible
@@ -160,7 +172,7 @@ class ConstrainedClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         ----------
         X : array, data frame or sparse matrix of shape (n, d)
         y : array of shape (n,)
-            Labels of two classes; the larger one (in sorting order) is the positive one.
+            Labels of two classes; `pos_label`, or else the last in sorted order, is the positive one.
         sensitive_features : array, Series, data frame, dict of columns, or names of columns of X
             The groups; needed only where a constraint speaks of groups, and never to predict.
             Columns given by name are taken out of the features.

@@ -16,6 +16,9 @@ from equipoise.estimators._counts import GroupRates, ModelRates, wilson
 # Groups of a sensitive column that the report lists, at the most. Chosen.
 MAX_GROUPS_LISTED = 50
 
+# Labels of which everybody knows the positive one; the report names it for all others. Chosen.
+USUAL_CLASSES = ((0, 1), (-1, 1))
+
 
 @dataclass(frozen=True)
 class ConstraintLine:
@@ -83,6 +86,7 @@ class Report:
     skipped: tuple[str, ...] = ()
     near: float | None = None  # the residual that `Result.near` proves
     ranking: tuple[str, float, float] | None = None  # of scores: a measure, and the plain model's
+    classes: tuple[Any, ...] = ()  # the negative and the positive one
 
     def ranked(self, name: str, value: float, plain: float) -> Report:
         """Return the report of a model whose scores are meant, not its predictions."""
@@ -103,6 +107,10 @@ class Report:
             f"{self._quality}; "
             f"KKT residual {self.residual:.1e}{self._near}; {self.problems_solved} problems solved",
         ]
+        if self.classes and self.classes not in USUAL_CLASSES:
+            lines.append(
+                f"positive class: {self.classes[1]!r}; negative class: {self.classes[0]!r}"
+            )
         if self.constraints:
             width = max(12, *(len(line.name) for line in self.constraints))
             lines += [
@@ -183,6 +191,7 @@ def make_report(binding: Binding, fit: Candidate, plain: Candidate) -> Report:
         near=None if fit.result.near is None else fit.result.near.residual,
         problems_solved=fit.problems_solved,
         skipped=binding.skipped,
+        classes=binding.table.classes,
     )
 
 

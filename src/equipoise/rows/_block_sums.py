@@ -151,6 +151,10 @@ class BlockSums(RowSums):
         own = reduce(add, (part.thresholded(x) for part in self.parts))
         return self._then(own, lambda whole: whole.thresholded(Scores(self._predicted(x))))
 
+    def predicted(self, x: np.ndarray) -> np.ndarray:
+        """Return the scores that predictions are made from, of all blocks."""
+        return np.concatenate([part.predicted(x) for part in self.parts])
+
     def positives(self, x: np.ndarray) -> tuple[int, int]:
         """Return how many of the rows that count are predicted positive, and how many count."""
         counts = [part.positives(x) for part in self.parts]

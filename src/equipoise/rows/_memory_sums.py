@@ -134,6 +134,10 @@ class MemorySums(RowSums):
         """Return the sums of predictions."""
         return self.sums.thresholded(Scores(self.model.predicted(x)))
 
+    def predicted(self, x: np.ndarray) -> np.ndarray:
+        """Return the scores that predictions are made from."""
+        return self.model.predicted(x)
+
     def positives(self, x: np.ndarray) -> tuple[int, int]:
         """Return how many of the rows that count are predicted positive, and how many count."""
         used = self.sums.used

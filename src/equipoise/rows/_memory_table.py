@@ -13,7 +13,7 @@ from equipoise import _check
 from equipoise.models import LinearUnits, linear_model
 from equipoise.rows._atoms import atoms_of
 from equipoise.rows._columns import column_moments, squared_distances
-from equipoise.rows._digest import digest
+from equipoise.rows._digest import checksum, digest
 from equipoise.rows._entries import PairEntry, RateEntry, Subgroup, SumSpec, Tally
 from equipoise.rows._group_input import NAMES_LISTED
 from equipoise.rows._groups import Groups, MemoryGroups, row_numbers
@@ -261,6 +261,19 @@ class MemoryTable(Table):
         """Return a short text that differs where the rows do."""
         arrays = None if self.groups is None else dict(self.groups.arrays)
         return digest(self.X, self._y, arrays, self.weight)
+
+    def fingerprint(self) -> str:
+        """Return a short text that differs where features, labels, groups or weights do, by accident."""
+        codes = np.zeros(self.n_rows, np.int32)
+        for code, label in enumerate(self.labels.tolist()):
+            codes[self._y == label] = code
+        groups: Any = self.groups
+        columns = () if groups is None else groups.columns.values()
+        return digest(
+            [None if part is None else checksum(part) for part in (self.X, self.weight)],
+            [self.classes, checksum(codes)],
+            [[column.name, column.values, checksum(column.codes)] for column in columns],
+        )
 
 
 def _labels(owner: str, y: np.ndarray, classes: Any) -> np.ndarray:

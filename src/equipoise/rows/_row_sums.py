@@ -147,6 +147,10 @@ class RowSums(ABC):
         """Return the sums (R,) of predictions, scores rounded as predictions will round them."""
 
     @abstractmethod
+    def predicted(self, x: np.ndarray) -> np.ndarray:
+        """Return the scores of all rows in one place, rounded as predictions will round them."""
+
+    @abstractmethod
     def positives(self, x: np.ndarray) -> tuple[int, int]:
         """Return how many of the rows that count are predicted positive, and how many count."""
 

@@ -21,6 +21,7 @@ from equipoise.estimators._frontier.continuation import ahead, rebound
 from equipoise.estimators._frontier.curve import FrontierPoint
 from equipoise.estimators._frontier.store import PathStore
 from equipoise.estimators._inputs import read_table
+from equipoise.estimators._positive import turned
 from equipoise.estimators._sklearn import take_rows
 from equipoise.estimators._training import Training
 from equipoise.problems import LearningProblem
@@ -112,7 +113,7 @@ def _point(
     number: int,
 ) -> FrontierPoint:
     """Return what is known of a model on its training rows."""
-    coef, intercept = training.units.coefficients(fit.x)
+    coef, intercept = turned(training.table.labels, *training.units.coefficients(fit.x))
     measured = binding.measured(fit.counted, lambda: problem.rows.thresholded(fit.x))
     return FrontierPoint(
         bound=bound,
