@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 
 from equipoise.constraints import Constraint, auc, pair_loss
+from equipoise.estimators._bound_parameters import BoundParameters
 from equipoise.estimators._calibration import Calibration
 from equipoise.estimators._fit import fit_two_classes
 from equipoise.estimators._inputs import read_table
@@ -21,7 +22,7 @@ from equipoise.terms import PAIR_LOSSES, PairFunction
 SMOOTH_AUC = "sigmoid"  # the loss that is the AUC itself, but for smooth steps
 
 
-class AUCClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
+class AUCClassifier(BoundParameters, LinearPredictor, ClassifierMixin, BaseEstimator):
     """A linear model of two classes that ranks well, under constraints on AUCs.
 
     Minimises a loss over all pairs of a positive and a negative row, subject to constraints such as

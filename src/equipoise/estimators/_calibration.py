@@ -82,7 +82,7 @@ def _binned(
 
 
 def _fitted(above: np.ndarray, counted: np.ndarray) -> Calibration:
-    """Fit slope and offsets to scores (m, K - 1) above the first class's, with the weights (m, K) of classes."""
+    """Fit slope and offsets to scores (m, K - 1) above the first class's, with weights (m, K) of classes."""
     total = counted.sum(axis=1)
     centre = total @ above / total.sum()
     apart = above - centre
@@ -99,7 +99,7 @@ def _fitted(above: np.ndarray, counted: np.ndarray) -> Calibration:
 
 def _maximum_likelihood(above: np.ndarray, counted: np.ndarray) -> tuple[float, np.ndarray]:
     """Return slope and offsets of the largest likelihood, by Newton's method with shorter steps if needed."""
-    total, everyone, K = counted.sum(axis=1), float(counted.sum()), counted.shape[1]
+    total, everyone = counted.sum(axis=1), float(counted.sum())
     shares = np.maximum(counted.sum(axis=0) / everyone, 1e-12)
     x = np.r_[1.0, np.log(shares[1:] / shares[0])]
 

@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 
 from equipoise.constraints import Constraint, Expression, Quotient, Unfairness
+from equipoise.estimators._bound_parameters import BoundParameters
 from equipoise.estimators._fit import fit_two_classes
 from equipoise.estimators._inputs import read_table
 from equipoise.estimators._predictor import LinearPredictor
@@ -18,7 +19,7 @@ from equipoise.estimators._training import Task
 from equipoise.solvers import Solver
 
 
-class ConstrainedClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
+class ConstrainedClassifier(BoundParameters, LinearPredictor, ClassifierMixin, BaseEstimator):
     """A linear classifier of two classes under constraints on its predictions.
 
     Minimises the (logistic) loss subject to the constraints, which are written as data and bound
@@ -28,7 +29,8 @@ class ConstrainedClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     constraints : Constraint or sequence of them
-        For example ``demographic_parity(0.02)``, or ``[recall(at_least=0.9), coverage(at_most=0.3)]``.
+        For example ``demographic_parity(0.02)``, or ``[recall(at_least=0.9), coverage(at_most=0.3)]``. Their
+        bounds are parameters too: ``constraints__bound`` of one, ``constraints__0__bound`` of several.
     objective : expression of rates, ratio of them or unfairness(), optional
         What to minimise instead of the mean loss.
     loss : {"logistic", "truncated_logistic", "hinge", "squared"}

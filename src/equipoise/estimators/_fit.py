@@ -14,12 +14,12 @@ from equipoise.estimators._infeasible import (
     complain,
     warn_of_constant,
 )
-from equipoise.estimators._positive import is_turned, turned
 from equipoise.estimators._report import Report, make_report
 from equipoise.estimators._threads import suitable_threads
 from equipoise.estimators._training import Previous, Task, Training
 from equipoise.problems import LearningProblem
 from equipoise.rows import RowSums, Table
+from equipoise.rows._positive import is_turned, turned
 
 
 def fit_two_classes(

@@ -10,10 +10,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from equipoise import _check
-from equipoise.estimators._positive import with_positive_last
 from equipoise.estimators._sklearn import check_sample_weight, naming
 from equipoise.models import canonical
 from equipoise.rows import MemoryTable
+from equipoise.rows._positive import with_positive_last
 
 FLOATS = (np.float64, np.float32)
 

@@ -22,10 +22,10 @@ from equipoise.estimators._model_file import (
     StoredModel,
 )
 from equipoise.estimators._neyman_pearson import NeymanPearsonClassifier
-from equipoise.estimators._positive import is_among
 from equipoise.estimators._report import Report
 from equipoise.estimators._sklearn import check_parameters
 from equipoise.estimators._stream.stream import Stream
+from equipoise.rows._positive import is_among
 from equipoise.run import Result
 from equipoise.run._container import unpack
 from equipoise.run._encoding import UnreadableError

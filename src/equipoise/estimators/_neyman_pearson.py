@@ -14,11 +14,11 @@ from equipoise.constraints import rate
 from equipoise.estimators._class_losses import fit_class_losses
 from equipoise.estimators._fit import fit_two_classes
 from equipoise.estimators._inputs import read_table
-from equipoise.estimators._positive import is_among
 from equipoise.estimators._predictor import LinearPredictor
 from equipoise.estimators._sklearn import Interval, StrOptions, check_parameters
 from equipoise.estimators._training import Task
 from equipoise.rows import Table
+from equipoise.rows._positive import is_among
 from equipoise.solvers import Solver
 
 # The share of `tol` that solvers aim for, since class losses near their bounds are flat. Chosen.

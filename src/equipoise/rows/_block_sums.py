@@ -149,7 +149,7 @@ class BlockSums(RowSums):
     def thresholded(self, x: np.ndarray) -> np.ndarray:
         """Return the sums of predictions."""
         own = reduce(add, (part.thresholded(x) for part in self.parts))
-        return self._then(own, lambda whole: whole.thresholded(Scores(self._predicted(x))))
+        return self._then(own, lambda whole: whole.thresholded(Scores(self.predicted(x))))
 
     def predicted(self, x: np.ndarray) -> np.ndarray:
         """Return the scores that predictions are made from, of all blocks."""
@@ -207,9 +207,6 @@ class BlockSums(RowSums):
         if self._gather is None:
             raise ValueError("BlockSums: the rows cannot be brought together.")
         return self._gather()
-
-    def _predicted(self, x: np.ndarray) -> np.ndarray:
-        return np.concatenate([part.model.predicted(x) for part in self.parts])
 
     def _then(self, own: np.ndarray, more: Callable[[ScoreSum], np.ndarray]) -> np.ndarray:
         return own if self.whole is None else np.concatenate((own, more(self.whole)))

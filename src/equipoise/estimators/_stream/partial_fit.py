@@ -13,12 +13,12 @@ from equipoise import _check
 from equipoise.constraints import Binding, bind_table
 from equipoise.estimators._calibration import Calibration
 from equipoise.estimators._inputs import FLOATS, read_weight, split_sensitive
-from equipoise.estimators._positive import turned, with_positive_last
 from equipoise.estimators._sklearn import naming
 from equipoise.estimators._stream.stream import Stream, advance, average
 from equipoise.models import LinearUnits
 from equipoise.problems import LearningProblem
 from equipoise.rows import MemoryGroups, MemoryTable
+from equipoise.rows._positive import turned, with_positive_last
 
 
 def learn_batch(
