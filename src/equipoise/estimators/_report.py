@@ -11,7 +11,8 @@ import numpy as np
 
 from equipoise.constraints import Binding
 from equipoise.estimators._counted import Candidate
-from equipoise.estimators._counts import GroupRates, ModelRates, wilson
+from equipoise.estimators._counts import GroupRates, ModelRates, grouped, wilson
+from equipoise.estimators._report_formats import as_dict, as_html
 
 # Groups of a sensitive column that the report lists, at the most. Chosen.
 MAX_GROUPS_LISTED = 50
@@ -142,6 +143,14 @@ class Report:
             lines += ["", f"too small to constrain: {', '.join(self.skipped)}"]
         return "\n".join(lines)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as plain data that JSON can hold; what is not known is None."""
+        return as_dict(self)
+
+    def _repr_html_(self) -> str:
+        """Return the report as notebooks show it."""
+        return as_html(self)
+
     def to_frame(self, part: str = "constraints") -> Any:
         """Return one part, ``"constraints"`` or ``"groups"``, as a pandas data frame."""
         import pandas as pd
@@ -178,9 +187,9 @@ def make_report(binding: Binding, fit: Candidate, plain: Candidate) -> Report:
         for i, row in enumerate(binding.inequalities)
     )
     groups: list[GroupLine] = []
-    for name, column in binding.groups.columns.items() if binding.groups is not None else ():
+    for name, column in grouped(binding).items():
         labels = column.labels[:MAX_GROUPS_LISTED]
-        groups += _group_lines(name, labels, own.by_column[name], other.by_column[name])
+        groups += _group_lines(column.name, labels, own.by_column[name], other.by_column[name])
     return Report(
         status=fit.result.message if fit.result.success or not lines else _status(fit),
         accuracy=float(own.everyone.accuracy[0]),

@@ -187,13 +187,13 @@ class BlockSums(RowSums):
         """Return weighted sums of the scores and their squares."""
         return reduce(add, (part.score_moments(x, center) for part in self.parts))
 
-    def confusion(self, x: np.ndarray, column: str | None = None) -> Confusion:
+    def confusion(self, x: np.ndarray, column: str | tuple[str, ...] | None = None) -> Confusion:
         """Count labels and predictions, groups in the order of all blocks together."""
         found = [part.confusion(x, column) for part in self.parts]
         if column is not None and self.table is not None and self.table.groups is not None:
-            merged = self.table.groups.columns[column]
+            merged = self.table.groups.named(column)
             for i, part in enumerate(self.parts):
-                values = part.table.groups.columns[column].values  # type: ignore[union-attr]
+                values = part.table.groups.named(column).values  # type: ignore[union-attr]
                 places = [merged.find(value) for value in values]
                 found[i] = found[i].placed(np.array(places), len(merged.values))
         return reduce(add, found)

@@ -171,13 +171,13 @@ class MemorySums(RowSums):
             return np.array([apart.size, apart.sum(), apart @ apart])
         return np.array([weight.sum(), weight @ apart, weight @ apart**2])
 
-    def confusion(self, x: np.ndarray, column: str | None = None) -> Confusion:
-        """Count labels and predictions: of all rows, or of every group of a sensitive column."""
+    def confusion(self, x: np.ndarray, column: str | tuple[str, ...] | None = None) -> Confusion:
+        """Count labels and predictions: of all rows, or of every group of a column or several."""
         table = self._table
         predicted, weight = self.model.predicted(x) > 0, table.weights()
         codes, count = table.positive.astype(np.int32), 1
         if column is not None and table.groups is not None:
-            groups: Any = table.groups.columns[column]
+            groups: Any = table.groups.named(column)
             codes, count = codes + 2 * groups.codes.astype(np.int32), len(groups.values)
 
         def counted(weights: Any = None) -> np.ndarray:

@@ -178,8 +178,8 @@ class RowSums(ABC):
         """Return the sums of ``w``, ``w (s - center)`` and ``w (s - center)^2`` over the rows."""
 
     @abstractmethod
-    def confusion(self, x: np.ndarray, column: str | None = None) -> Confusion:
-        """Count labels and predictions: of all rows, or of every group of a sensitive column."""
+    def confusion(self, x: np.ndarray, column: str | tuple[str, ...] | None = None) -> Confusion:
+        """Count labels and predictions: of all rows, or of every group of a column or several."""
 
     @abstractmethod
     def wrong_by_class(self, x: np.ndarray) -> np.ndarray:
