@@ -59,7 +59,8 @@ def grouped(binding: Binding) -> dict[str | tuple[str, ...], GroupColumn]:
     """Return the sensitive columns, and the intersections that rules speak of, by their names."""
     if binding.groups is None:
         return {}
-    found: dict[str | tuple[str, ...], GroupColumn] = dict(binding.groups.columns)
+    found: dict[str | tuple[str, ...], GroupColumn] = {}
+    found.update(binding.groups.columns.items())
     parts = [row.expression.parts for row in binding.inequalities if row.expression is not None]
     cells = {rate.group for rates in parts for _, rate in rates if isinstance(rate.group, Cell)}
     crossed = {tuple(str(name) for name, _ in cell.values): None for cell in cells}

@@ -18,7 +18,7 @@ from equipoise.run._encoding import NotStorableError
 from equipoise.run._files import write_whole
 from equipoise.run._storable import storable_types
 
-MODEL = Form("model", 1, "model")
+MODEL = Form("model", 1, "model")  # the first version of its form
 OWN = "equipoise.estimators."  # where the estimators are defined that can be stored
 
 # What is a part of `result_`, and is not stored twice.

@@ -15,6 +15,9 @@ TABLE_HEIGHT = 480
 NUMBER = "text-align:right;padding:0 0.6em;font-variant-numeric:tabular-nums"
 TEXT = "text-align:left;padding:0 0.6em"
 
+RULES = ("constraint", "bound", "surrogate", "true", "plain", "holds", "price")
+GROUPS = ("group", "rows", "base", "positive (95 %)", "TPR", "FPR", "accuracy", "plain positive")
+
 
 def as_dict(report: Any) -> dict[str, Any]:
     """Return a report as plain data that JSON can hold: what is not finite is None."""
@@ -29,20 +32,9 @@ def as_html(report: Any) -> str:
     first, *rest = str(report).split("\n\n", 1)[0].splitlines()
     parts = [f"<p><b>{escape(first)}</b></p>", *(f"<p>{escape(line)}</p>" for line in rest)]
     if report.constraints:
-        head = ("constraint", "bound", "surrogate", "true", "plain", "holds", "price")
-        parts.append(_table(head, map(_constraint, report.constraints)))
+        parts.append(_table(RULES, map(_constraint, report.constraints)))
     if report.groups:
-        head = (
-            "group",
-            "rows",
-            "base",
-            "positive (95 %)",
-            "TPR",
-            "FPR",
-            "accuracy",
-            "plain positive",
-        )
-        parts.append(_table(head, map(_group, report.groups)))
+        parts.append(_table(GROUPS, map(_group, report.groups)))
     if report.skipped:
         parts.append(f"<p>too small to constrain: {escape(', '.join(report.skipped))}</p>")
     return f"<div>{''.join(parts)}</div>"
