@@ -15,7 +15,7 @@ from equipoise.estimators._infeasible import (
     warn_of_constant,
 )
 from equipoise.estimators._report import Report, make_report
-from equipoise.estimators._threads import suitable_threads
+from equipoise.estimators._threads import beside, suitable_threads
 from equipoise.estimators._training import Previous, Task, Training
 from equipoise.problems import LearningProblem
 from equipoise.rows import RowSums, Table
@@ -34,7 +34,7 @@ def fit_two_classes(
 
     `aim` is the share of the tolerance that the solver aims for.
     """
-    with suitable_threads(table), estimator._budget() as budget:
+    with suitable_threads(table), beside(table.fingerprint) as made, estimator._budget() as budget:
         previous = _previous(estimator, table.labels)
         training = Training(task, table, estimator._runner(budget, aim), previous)
         binding, unconstrained = training.bind_and_compare()  # 1
@@ -51,7 +51,7 @@ def fit_two_classes(
 
         fit, (report, broken) = described(fit, describe, budget)  # 3
         model = {"report_": report, **_model(training, problem.rows, fit.x)}
-        estimator._store(fit, budget, table, model)
+        estimator._store(fit, budget, table.dtype, {**model, "fingerprint_": made.result()})
     owner, chosen = task.owner, estimator.on_infeasible
     complain(owner, chosen, broken, fit)  # 4
     if not broken:

@@ -21,7 +21,6 @@ from equipoise.estimators._model_file import save_model
 from equipoise.estimators._runner import Runner, seed_of
 from equipoise.estimators._sklearn import naming
 from equipoise.models import linear_scores
-from equipoise.rows import Table
 from equipoise.run import Budget, Result, Trace
 from equipoise.solvers import SOLVERS, Solver
 
@@ -62,7 +61,7 @@ class LinearPredictor:
         seed = seed_of(self.random_state)
         return Runner(budget, self.solver, self.tol, self.max_steps, seed, aim)
 
-    def _store(self, fit: Candidate, budget: Budget, table: Table, model: dict[str, Any]) -> None:
+    def _store(self, fit: Candidate, budget: Budget, dtype: Any, model: dict[str, Any]) -> None:
         """Keep the model, its certificate, and what the fit has done: all at once, or nothing."""
         result = replace(
             fit.result,
@@ -81,8 +80,7 @@ class LinearPredictor:
             status_=fit.result.status,
             trace_=budget.trace,
             n_iter_=max(1, budget.steps),
-            dtype_=np.dtype(table.dtype),
-            fingerprint_=table.fingerprint(),
+            dtype_=np.dtype(dtype),
             **model,
         )
 
