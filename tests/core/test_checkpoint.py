@@ -16,7 +16,6 @@ import pytest
 from equipoise import Checkpoint, Problem, Status, solve
 from equipoise.problems import REFERENCES
 from equipoise.run import CheckpointError, CheckpointWarning
-from equipoise.run import _checkpoint as checkpoint_module
 from equipoise.run._container import unpack
 from equipoise.run._storable import storable_types
 from equipoise.solvers import Constant, Solver, SwitchingSubgradient
@@ -143,7 +142,7 @@ def test_a_full_disk_is_a_warning_and_the_run_goes_on(tmp_path, monkeypatch):
     def full(handle):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(checkpoint_module.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.warns(CheckpointWarning, match="No space left on device"):
         result = run(200, path)
     assert result.nit == 200
@@ -172,7 +171,7 @@ class HoldsALock(Solver[Hidden]):
 
 
 def test_a_state_that_cannot_be_stored_is_a_warning(tmp_path):
-    with pytest.warns(CheckpointWarning, match=r"contents.state.secret is a lock; a state holds"):
+    with pytest.warns(CheckpointWarning, match=r"contents.state.secret is a lock; a file holds"):
         result = solve(Noisy(), HoldsALock(), max_steps=3, checkpoint=tmp_path / "run.checkpoint")
     assert result.nit == 3
 

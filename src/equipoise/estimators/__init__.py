@@ -1,10 +1,13 @@
 """scikit-learn estimators; nothing below this layer knows scikit-learn."""
 
 from equipoise.estimators._auc_classifier import AUCClassifier
+from equipoise.estimators._calibration import Calibration
 from equipoise.estimators._classifier import ConstrainedClassifier
 from equipoise.estimators._frontier.curve import Frontier, FrontierPoint
 from equipoise.estimators._frontier.frontier import frontier
 from equipoise.estimators._infeasible import InfeasibleError, InfeasibleWarning
+from equipoise.estimators._load_model import load_model
+from equipoise.estimators._model_file import ModelFileError, ModelFileWarning
 from equipoise.estimators._neyman_pearson import NeymanPearsonClassifier
 from equipoise.estimators._report import ConstraintLine, GroupLine, Report
 from equipoise.estimators._stream.stream import Stream
@@ -13,6 +16,9 @@ __all__ = [
     "ConstrainedClassifier",
     "NeymanPearsonClassifier",
     "AUCClassifier",
+    "load_model",
+    "ModelFileError",
+    "ModelFileWarning",
     "frontier",
     "Frontier",
     "FrontierPoint",
@@ -21,5 +27,6 @@ __all__ = [
     "Report",
     "ConstraintLine",
     "GroupLine",
+    "Calibration",
     "Stream",
 ]

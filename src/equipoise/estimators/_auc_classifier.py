@@ -5,30 +5,24 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import Any
 
-import numpy as np
-from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.linear_model import LogisticRegression
 from sklearn.utils import Tags
 
 from equipoise.constraints import Constraint, auc, pair_loss
+from equipoise.estimators._bound_parameters import BoundParameters
+from equipoise.estimators._calibration import Calibration
 from equipoise.estimators._fit import fit_two_classes
 from equipoise.estimators._inputs import read_table
 from equipoise.estimators._predictor import LinearPredictor
 from equipoise.estimators._sklearn import Interval, StrOptions, check_parameters
 from equipoise.estimators._training import Task
-from equipoise.models import linear_scores
-from equipoise.rows import MemoryTable
 from equipoise.solvers import Solver
 from equipoise.terms import PAIR_LOSSES, PairFunction
 
-# Of the calibration's slope, on scores of standard deviation 1: weak, but enough to keep the slope
-# finite where the scores separate the classes. Chosen.
-CALIBRATION_C = 1e4
 SMOOTH_AUC = "sigmoid"  # the loss that is the AUC itself, but for smooth steps
 
 
-class AUCClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
+class AUCClassifier(BoundParameters, LinearPredictor, ClassifierMixin, BaseEstimator):
     """A linear model of two classes that ranks well, under constraints on AUCs.
 
     Minimises a loss over all pairs of a positive and a negative row, subject to constraints such as
@@ -45,6 +39,9 @@ class AUCClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         from the model of ``"logistic"``.
     C : float
         Inverse strength of the penalty on the weights, as in `ConstrainedClassifier`.
+    pos_label : label, optional
+        The class whose rows are to have the higher scores in `auc` and in the report; as in
+        `ConstrainedClassifier`.
     true_metric : bool
         Meet the bounds on counted AUCs. False: on smooth ones only.
     on_infeasible, solver, tol, max_steps, max_seconds, verbose, callback : as in `ConstrainedClassifier`.
@@ -54,9 +51,7 @@ class AUCClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
     ----------
     classes_, coef_, intercept_, n_features_in_, n_iter_ : as in scikit-learn.
         The intercept puts the threshold of `predict` where both classes are equally probable.
-    calibration_ : float
-        The probability of the second class is the logistic function of `calibration_` times the score.
-    report_, certificate_, status_, trace_, result_ : as in `ConstrainedClassifier`.
+    pos_label_, calibration_, report_, certificate_, status_, trace_, result_ : as in `ConstrainedClassifier`.
 
     Examples
     --------
@@ -92,6 +87,7 @@ class AUCClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         *,
         loss: str | PairFunction = "logistic",
         C: float = 1.0,
+        pos_label: Any = None,
         true_metric: bool = True,
         on_infeasible: str = "warn",
         solver: str | Solver = "auto",
@@ -108,6 +104,7 @@ class AUCClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         self.constraints = constraints
         self.loss = loss
         self.C = C
+        self.pos_label = pos_label
         self.true_metric = true_metric
         self.on_infeasible = on_infeasible
         self.solver = solver
@@ -140,7 +137,7 @@ class AUCClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
             )
         self.sensitive_names_ = names
         fit_two_classes(self, self._task(), table)
-        self._calibrate(table)
+        self._move_threshold()
         return self
 
     def _task(self) -> Task:
@@ -159,30 +156,11 @@ class AUCClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
             fit_intercept=False,
         )
 
-    def _calibrate(self, table: MemoryTable) -> None:
-        """Choose slope and intercept such that the logistic function of the score is a probability.
-
-        Where higher scores do not mean a higher share of the second class, all rows get that share.
-        """
-        scores = linear_scores(table.X, self.coef_, self.intercept_).astype(np.float64)
-        weight = table.weights()
-        centre = float(np.average(scores, weights=weight))
-        size = max(float(np.sqrt(np.average((scores - centre) ** 2, weights=weight))), 1e-300)
-        fitted = LogisticRegression(C=CALIBRATION_C).fit(
-            ((scores - centre) / size)[:, None], table.positive, weight
-        )
-        slope, at_centre = float(fitted.coef_[0, 0]) / size, float(fitted.intercept_[0])
-        if not slope > 0.0:
-            share = table.class_totals()[1] / table.total()
-            slope = 1e-9 / size
-            at_centre = float(np.log(share / (1.0 - share)))
-        self.calibration_ = slope
-        self.intercept_ = self.intercept_ + (at_centre / slope - centre)
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return class probabilities, calibrated on the training rows."""
-        scores = self.decision_function(X) * self.calibration_
-        return np.column_stack((expit(-scores), expit(scores)))
+    def _move_threshold(self) -> None:
+        """Move the intercept to where both classes are equally probable."""
+        found = self.calibration_
+        self.intercept_ = self.intercept_ + found.offsets[0] / found.slope
+        self.calibration_ = Calibration(found.slope)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

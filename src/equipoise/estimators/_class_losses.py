@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from equipoise._status import Status
+from equipoise.estimators._calibration import Calibration, calibrated
 from equipoise.estimators._counted import Candidate, described, ended_early, measure
 from equipoise.estimators._infeasible import BrokenBound, complain
 from equipoise.estimators._runner import Runner
-from equipoise.estimators._threads import suitable_threads
+from equipoise.estimators._threads import beside, suitable_threads
 from equipoise.models import LinearUnits
 from equipoise.problems import Lagrangian, LearningProblem, MeritProblem
-from equipoise.rows import ClassLossSpec, Table, column_scales
+from equipoise.rows import ClassLossSpec, RowSums, Table, column_scales
 from equipoise.sets import L2Ball, Product
 from equipoise.terms import class_loss_combination
 
@@ -27,7 +28,7 @@ def fit_class_losses(
     """Fit a Neyman-Pearson classifier of K > 2 classes to the rows of a table."""
     K, owner, free = len(table.classes), type(estimator).__name__, estimator.radius is None
     table = table.ordered()
-    with suitable_threads(table), estimator._budget() as budget:
+    with suitable_threads(table), beside(table.fingerprint) as made, estimator._budget() as budget:
         scale, center = column_scales(owner, table) if free else (None, None)
         units = LinearUnits(table.n_columns, free, scale, center, K)
         totals = table.class_totals()
@@ -44,15 +45,22 @@ def fit_class_losses(
         fit = _solved(problem, estimator._runner(budget, aim), free)
 
         def describe(fit: Candidate) -> dict[str, Any]:
-            errors = rows.wrong_by_class(fit.x) / totals
-            return {"class_errors_": errors, "class_losses_": rows.at(fit.x).values}
+            coef, intercept = units.coefficients(fit.x)
+            return {
+                "classes_": table.labels,
+                "coef_": coef,
+                "intercept_": intercept,
+                "calibration_": _calibrated(rows, table, fit.x),
+                "class_errors_": rows.wrong_by_class(fit.x) / totals,
+                "class_losses_": rows.at(fit.x).values,
+            }
 
         if fit.result.status is Status.INTERRUPTED:
             fit = ended_early([fit], Status.INTERRUPTED)
         elif budget.wish is not None and fit.result.status is Status.NOT_FOUND:
             fit = ended_early([fit], budget.wish)
-        fit, kept = described(fit, describe, budget)
-        estimator._store(units, fit, budget, table.dtype, {"classes_": table.labels, **kept})
+        fit, model = described(fit, describe, budget)
+        estimator._store(fit, budget, table.dtype, {**model, "fingerprint_": made.result()})
     over = estimator.class_losses_ - limits - np.insert(fit.allowed, target, np.inf)
     broken = [
         BrokenBound(f"class {table.classes[k]!r}", "<=", limits[k], estimator.class_losses_[k])
@@ -62,6 +70,12 @@ def fit_class_losses(
     complain(owner, estimator.on_infeasible, broken, fit)
     estimator._warn_unfinished()
     return estimator
+
+
+def _calibrated(rows: RowSums, table: Table, x: np.ndarray) -> Calibration:
+    known = table.labelled()
+    codes = np.searchsorted(table.labels, known.y)
+    return calibrated(rows.predicted(x), codes, known.weights())
 
 
 def _solved(problem: LearningProblem, runner: Runner, free: bool) -> Candidate:

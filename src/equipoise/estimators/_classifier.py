@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 
 from equipoise.constraints import Constraint, Expression, Quotient, Unfairness
+from equipoise.estimators._bound_parameters import BoundParameters
 from equipoise.estimators._fit import fit_two_classes
 from equipoise.estimators._inputs import read_table
 from equipoise.estimators._predictor import LinearPredictor
@@ -18,7 +19,7 @@ from equipoise.estimators._training import Task
 from equipoise.solvers import Solver
 
 
-class ConstrainedClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
+class ConstrainedClassifier(BoundParameters, LinearPredictor, ClassifierMixin, BaseEstimator):
     """A linear classifier of two classes under constraints on its predictions.
 
     Minimises the (logistic) loss subject to the constraints, which are written as data and bound
@@ -28,7 +29,8 @@ class ConstrainedClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     constraints : Constraint or sequence of them
-        For example ``demographic_parity(0.02)``, or ``[recall(at_least=0.9), coverage(at_most=0.3)]``.
+        For example ``demographic_parity(0.02)``, or ``[recall(at_least=0.9), coverage(at_most=0.3)]``. Their
+        bounds are parameters too: ``constraints__bound`` of one, ``constraints__0__bound`` of several.
     objective : expression of rates, ratio of them or unfairness(), optional
         What to minimise instead of the mean loss.
     loss : {"logistic", "truncated_logistic", "hinge", "squared"}
@@ -37,6 +39,9 @@ class ConstrainedClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         divided by their standard deviation; those that are mostly 0, such as indicators, by the root
         mean square of their other values.
     fit_intercept : bool
+    pos_label : label, optional
+        The positive class, which rules such as ``recall(...)`` and the report speak of; by default the
+        last in sorted order. `classes_`, scores and predictions keep scikit-learn's order.
     class_weight : dict, "balanced" or None
         Weights of the classes in the loss; the constraints count rows as they are.
     true_metric : bool
@@ -67,6 +72,13 @@ class ConstrainedClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     classes_, coef_, intercept_, n_features_in_, n_iter_ : as in scikit-learn.
+    pos_label_ : label
+        The positive class.
+    calibration_ : Calibration
+        Makes probabilities of scores: fitted to the training rows, unless the mean logistic loss is all
+        that is minimised.
+    fingerprint_ : str
+        Of the training rows: another one for other features, labels, groups or weights.
     dtype_ : dtype
         What scores are computed in, at the least: float32 features far from 0 are read as float64.
     report_ : Report
@@ -118,6 +130,7 @@ class ConstrainedClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         loss: str = "logistic",
         C: float = 1.0,
         fit_intercept: bool = True,
+        pos_label: Any = None,
         class_weight: Any = None,
         true_metric: bool = True,
         on_infeasible: str = "warn",
@@ -137,6 +150,7 @@ class ConstrainedClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         self.loss = loss
         self.C = C
         self.fit_intercept = fit_intercept
+        self.pos_label = pos_label
         self.class_weight = class_weight
         self.true_metric = true_metric
         self.on_infeasible = on_infeasible
@@ -160,7 +174,7 @@ class ConstrainedClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         ----------
         X : array, data frame or sparse matrix of shape (n, d)
         y : array of shape (n,)
-            Labels of two classes; the larger one (in sorting order) is the positive one.
+            Labels of two classes; `pos_label`, or else the last in sorted order, is the positive one.
         sensitive_features : array, Series, data frame, dict of columns, or names of columns of X
             The groups; needed only where a constraint speaks of groups, and never to predict.
             Columns given by name are taken out of the features.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from equipoise.constraints import Binding
-from equipoise.rows import Confusion, RowSums
+from equipoise.rows import Cell, Confusion, GroupColumn, RowSums
 
 
 @dataclass(frozen=True)
@@ -46,14 +46,27 @@ class ModelRates:
     """Rates of one model: of everyone, and of the groups of every sensitive column."""
 
     everyone: GroupRates
-    by_column: dict[str, GroupRates]
+    by_column: dict[str | tuple[str, ...], GroupRates]
 
     @staticmethod
     def of(binding: Binding, rows: RowSums, x: np.ndarray) -> ModelRates:
         """Count the predictions of the model with these parameters."""
-        names = () if binding.groups is None else tuple(binding.groups.columns)
-        by_column = {name: GroupRates.of(rows.confusion(x, name)) for name in names}
+        by_column = {name: GroupRates.of(rows.confusion(x, name)) for name in grouped(binding)}
         return ModelRates(GroupRates.of(rows.confusion(x)), by_column)
+
+
+def grouped(binding: Binding) -> dict[str | tuple[str, ...], GroupColumn]:
+    """Return the sensitive columns, and the intersections that rules speak of, by their names."""
+    if binding.groups is None:
+        return {}
+    found: dict[str | tuple[str, ...], GroupColumn] = {}
+    found.update(binding.groups.columns.items())
+    parts = [row.expression.parts for row in binding.inequalities if row.expression is not None]
+    cells = {rate.group for rates in parts for _, rate in rates if isinstance(rate.group, Cell)}
+    crossed = {tuple(str(name) for name, _ in cell.values): None for cell in cells}
+    for names in sorted(names for names in crossed if len(names) > 1):
+        found[names] = binding.groups.crossed(names)
+    return found
 
 
 def wilson(rate: float, n: float, z: float = 1.959964) -> tuple[float, float]:

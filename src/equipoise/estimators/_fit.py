@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from equipoise.estimators._calibration import Calibration, calibrated
 from equipoise.estimators._counted import Candidate, described, measure
 from equipoise.estimators._infeasible import (
     BrokenBound,
@@ -12,10 +15,11 @@ from equipoise.estimators._infeasible import (
     warn_of_constant,
 )
 from equipoise.estimators._report import Report, make_report
-from equipoise.estimators._threads import suitable_threads
+from equipoise.estimators._threads import beside, suitable_threads
 from equipoise.estimators._training import Previous, Task, Training
 from equipoise.problems import LearningProblem
-from equipoise.rows import Table
+from equipoise.rows import RowSums, Table
+from equipoise.rows._positive import is_turned, turned
 
 
 def fit_two_classes(
@@ -30,8 +34,9 @@ def fit_two_classes(
 
     `aim` is the share of the tolerance that the solver aims for.
     """
-    with suitable_threads(table), estimator._budget() as budget:
-        training = Training(task, table, estimator._runner(budget, aim), _previous(estimator))
+    with suitable_threads(table), beside(table.fingerprint) as made, estimator._budget() as budget:
+        previous = _previous(estimator, table.labels)
+        training = Training(task, table, estimator._runner(budget, aim), previous)
         binding, unconstrained = training.bind_and_compare()  # 1
         problem = training.problem(binding)
         fit = training.fit(problem, binding, unconstrained)  # 2
@@ -45,8 +50,8 @@ def fit_two_classes(
             return report, broken_bounds(binding, problem, fit, task.true_metric)
 
         fit, (report, broken) = described(fit, describe, budget)  # 3
-        kept = {"classes_": table.labels, "report_": report}
-        estimator._store(training.units, fit, budget, table.dtype, kept)
+        model = {"report_": report, **_model(training, problem.rows, fit.x)}
+        estimator._store(fit, budget, table.dtype, {**model, "fingerprint_": made.result()})
     owner, chosen = task.owner, estimator.on_infeasible
     complain(owner, chosen, broken, fit)  # 4
     if not broken:
@@ -56,9 +61,27 @@ def fit_two_classes(
     return problem, fit
 
 
-def _previous(estimator: Any) -> Previous | None:
-    """Return the last model with `warm_start`, if there is one."""
+def _model(training: Training, rows: RowSums, x: np.ndarray) -> dict[str, Any]:
+    """Return the attributes of an estimator that scoring needs, in the order of sorted classes."""
+    labels = training.table.labels
+    coef, intercept = turned(labels, *training.units.coefficients(x))
+    calibration = Calibration()
+    if not training.task.is_likelihood:
+        known = training.table.labelled()
+        calibration = calibrated(rows.predicted(x), known.positive, known.weights())
+    return {
+        "classes_": np.sort(labels),
+        "pos_label_": training.table.classes[1],
+        "coef_": coef,
+        "intercept_": intercept,
+        "calibration_": calibration.opposite() if is_turned(labels) else calibration,
+    }
+
+
+def _previous(estimator: Any, labels: np.ndarray) -> Previous | None:
+    """Return the last model with `warm_start`, if there is one, for the classes of a table."""
     if not estimator.warm_start or not hasattr(estimator, "coef_"):
         return None
     last = getattr(estimator, "result_", None)
-    return Previous(estimator.coef_, estimator.intercept_, last)
+    coef, intercept = turned(labels, estimator.coef_, estimator.intercept_)
+    return Previous(coef, intercept, last)

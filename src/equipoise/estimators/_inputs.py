@@ -13,6 +13,7 @@ from equipoise import _check
 from equipoise.estimators._sklearn import check_sample_weight, naming
 from equipoise.models import canonical
 from equipoise.rows import MemoryTable
+from equipoise.rows._positive import with_positive_last
 
 FLOATS = (np.float64, np.float32)
 
@@ -33,7 +34,8 @@ def read_table(
     Returns
     -------
     table, names
-        The rows, and the names of sensitive columns that were taken out of `X`.
+        The rows, the positive of two classes last, and the names of sensitive columns that were
+        taken out of `X`.
     """
     owner = type(estimator).__name__
     X, columns, names = split_sensitive(owner, X, sensitive_features)
@@ -50,7 +52,8 @@ def read_table(
     if sample_weight is not None:
         weight = read_weight(owner, sample_weight, X)
         _check_two(owner, np.unique(y[weight > 0]))
-    table = MemoryTable(y, X, columns, weight=weight, classes=classes, owner=owner)
+    labels = with_positive_last(owner, classes, getattr(estimator, "pos_label", None))
+    table = MemoryTable(y, X, columns, weight=weight, classes=labels, owner=owner)
     return table, names
 
 

@@ -18,6 +18,7 @@ from equipoise.estimators._predictor import LinearPredictor
 from equipoise.estimators._sklearn import Interval, StrOptions, check_parameters
 from equipoise.estimators._training import Task
 from equipoise.rows import Table
+from equipoise.rows._positive import is_among
 from equipoise.solvers import Solver
 
 # The share of `tol` that solvers aim for, since class losses near their bounds are flat. Chosen.
@@ -66,7 +67,7 @@ class NeymanPearsonClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         What the bounds speak of: the class losses if K > 2, else the counted error rates.
     report_ : Report
         For two classes.
-    certificate_, status_, trace_, result_ : as in `ConstrainedClassifier`
+    calibration_, certificate_, status_, trace_, result_ : as in `ConstrainedClassifier`
 
     Examples
     --------
@@ -155,7 +156,7 @@ class NeymanPearsonClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         K = len(known)
         if self.minimise is None:
             target = 1 if K == 2 else 0
-        elif _is_among(known, _check.label(owner, "minimise", self.minimise)):
+        elif is_among(known, _check.label(owner, "minimise", self.minimise)):
             target = known.index(self.minimise)
         else:
             _check.fail(owner, "minimise", f"must be one of {known}", self.minimise)
@@ -189,9 +190,3 @@ class NeymanPearsonClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def _is_among(known: list[Any], label: Any) -> bool:
-    """Whether a label is one of the classes; True is not the class 1."""
-    truth = [value for value in known if isinstance(value, bool | np.bool_)]
-    return label in (truth if isinstance(label, bool | np.bool_) else known)

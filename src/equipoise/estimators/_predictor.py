@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -15,11 +14,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from equipoise import _check
 from equipoise._status import Status
 from equipoise.certificate import Certificate
+from equipoise.estimators._calibration import Calibration
 from equipoise.estimators._counted import Candidate
 from equipoise.estimators._inputs import FLOATS, without
+from equipoise.estimators._model_file import save_model
 from equipoise.estimators._runner import Runner, seed_of
 from equipoise.estimators._sklearn import naming
-from equipoise.models import LinearUnits, linear_scores
+from equipoise.models import linear_scores
 from equipoise.run import Budget, Result, Trace
 from equipoise.solvers import SOLVERS, Solver
 
@@ -36,6 +37,7 @@ class LinearPredictor:
     classes_: np.ndarray
     coef_: np.ndarray
     intercept_: np.ndarray
+    calibration_: Calibration
     result_: Result
     certificate_: Certificate
     status_: Status
@@ -59,11 +61,8 @@ class LinearPredictor:
         seed = seed_of(self.random_state)
         return Runner(budget, self.solver, self.tol, self.max_steps, seed, aim)
 
-    def _store(
-        self, units: LinearUnits, fit: Candidate, budget: Budget, dtype: Any, more: dict[str, Any]
-    ) -> None:
-        """Keep the model, its certificate, what the fit has done, and `more`: all at once, or nothing."""
-        coef, intercept = units.coefficients(fit.x)
+    def _store(self, fit: Candidate, budget: Budget, dtype: Any, model: dict[str, Any]) -> None:
+        """Keep the model, its certificate, and what the fit has done: all at once, or nothing."""
         result = replace(
             fit.result,
             state=None,  # large, and of no use any more
@@ -76,15 +75,13 @@ class LinearPredictor:
             error=budget.error,
         )
         vars(self).update(
-            coef_=coef,
-            intercept_=intercept,
             result_=result,
             certificate_=fit.result.certificate,
             status_=fit.result.status,
             trace_=budget.trace,
             n_iter_=max(1, budget.steps),
             dtype_=np.dtype(dtype),
-            **more,
+            **model,
         )
 
     def _warn_unfinished(self) -> None:
@@ -109,8 +106,27 @@ class LinearPredictor:
     def predict(self, X: Any) -> np.ndarray:
         """Return the predicted labels."""
         scores = self.decision_function(X)
-        codes = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        return self.classes_[codes]
+        if scores.ndim == 2:
+            return self.classes_[scores.argmax(axis=1)]
+        # a score of exactly 0 is not of the positive class, whichever that is, as the fit has counted
+        above = scores >= 0 if self._positive_is_first else scores > 0
+        return self.classes_[above.astype(int)]
+
+    @property
+    def _positive_is_first(self) -> bool:
+        return bool(getattr(self, "pos_label_", self.classes_[1]) == self.classes_[0])
+
+    def save(self, path: Any) -> None:
+        """Write the model to a file, which `load_model` reads without running any code in it.
+
+        It holds parameters and rules, all that was fitted, the report, the certificate and versions
+        (docs/model_file.md). Rules that are functions of yours cannot be stored: `ModelFileError`.
+
+        Parameters
+        ----------
+        path : path
+        """
+        save_model(self, path)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy of the predictions."""
@@ -119,8 +135,10 @@ class LinearPredictor:
             return float(accuracy_score(y, predicted, sample_weight=sample_weight))
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return class probabilities: the logistic function of the score, or its softmax."""
+        """Return class probabilities, calibrated on the training rows.
+
+        They grow with the scores, and say how probable a class is; `predict` says what keeps the bounds.
+        So a row may be predicted to be of a class that is not the most probable one.
+        """
         scores = self.decision_function(X)
-        if scores.ndim == 2:
-            return softmax(scores, axis=1)
-        return np.column_stack((expit(-scores), expit(scores)))
+        return self.calibration_.probabilities(scores)

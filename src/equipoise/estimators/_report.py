@@ -11,10 +11,14 @@ import numpy as np
 
 from equipoise.constraints import Binding
 from equipoise.estimators._counted import Candidate
-from equipoise.estimators._counts import GroupRates, ModelRates, wilson
+from equipoise.estimators._counts import GroupRates, ModelRates, grouped, wilson
+from equipoise.estimators._report_formats import as_dict, as_html
 
 # Groups of a sensitive column that the report lists, at the most. Chosen.
 MAX_GROUPS_LISTED = 50
+
+# Labels of which everybody knows the positive one; the report names it for all others. Chosen.
+USUAL_CLASSES = ((0, 1), (-1, 1))
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,7 @@ class Report:
     skipped: tuple[str, ...] = ()
     near: float | None = None  # the residual that `Result.near` proves
     ranking: tuple[str, float, float] | None = None  # of scores: a measure, and the plain model's
+    classes: tuple[Any, ...] = ()  # the negative and the positive one
 
     def ranked(self, name: str, value: float, plain: float) -> Report:
         """Return the report of a model whose scores are meant, not its predictions."""
@@ -103,6 +108,10 @@ class Report:
             f"{self._quality}; "
             f"KKT residual {self.residual:.1e}{self._near}; {self.problems_solved} problems solved",
         ]
+        if self.classes and self.classes not in USUAL_CLASSES:
+            lines.append(
+                f"positive class: {self.classes[1]!r}; negative class: {self.classes[0]!r}"
+            )
         if self.constraints:
             width = max(12, *(len(line.name) for line in self.constraints))
             lines += [
@@ -133,6 +142,14 @@ class Report:
         if self.skipped:
             lines += ["", f"too small to constrain: {', '.join(self.skipped)}"]
         return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as plain data that JSON can hold; what is not known is None."""
+        return as_dict(self)
+
+    def _repr_html_(self) -> str:
+        """Return the report as notebooks show it."""
+        return as_html(self)
 
     def to_frame(self, part: str = "constraints") -> Any:
         """Return one part, ``"constraints"`` or ``"groups"``, as a pandas data frame."""
@@ -170,9 +187,9 @@ def make_report(binding: Binding, fit: Candidate, plain: Candidate) -> Report:
         for i, row in enumerate(binding.inequalities)
     )
     groups: list[GroupLine] = []
-    for name, column in binding.groups.columns.items() if binding.groups is not None else ():
+    for name, column in grouped(binding).items():
         labels = column.labels[:MAX_GROUPS_LISTED]
-        groups += _group_lines(name, labels, own.by_column[name], other.by_column[name])
+        groups += _group_lines(column.name, labels, own.by_column[name], other.by_column[name])
     return Report(
         status=fit.result.message if fit.result.success or not lines else _status(fit),
         accuracy=float(own.everyone.accuracy[0]),
@@ -183,6 +200,7 @@ def make_report(binding: Binding, fit: Candidate, plain: Candidate) -> Report:
         near=None if fit.result.near is None else fit.result.near.residual,
         problems_solved=fit.problems_solved,
         skipped=binding.skipped,
+        classes=binding.table.classes,
     )
 
 

@@ -68,6 +68,13 @@ class Task:
     plain_objective: Any = None
     score: Any = None
 
+    @property
+    def is_likelihood(self) -> bool:
+        """Whether the mean logistic loss is all that is minimised: then the model is a likelihood's."""
+        asked = self.constraints if isinstance(self.constraints, list | tuple) else True
+        special = self.objective is not None or self.class_weight or self.radius is not None
+        return self.loss == "logistic" and not asked and not special
+
 
 @dataclass(frozen=True)
 class Previous:

@@ -1,5 +1,23 @@
-"""What a user measures of any model's scores: AUCs between subsets, and gaps between groups."""
+"""What a user measures of any model: gaps between groups, broken bounds, AUCs between subsets of rows."""
 
 from equipoise.metrics._auc import auc_gap, auc_gap_scorer, subset_auc
+from equipoise.metrics._choice import feasible_first
+from equipoise.metrics._rules import (
+    demographic_parity_gap,
+    equal_opportunity_gap,
+    equalized_odds_gap,
+    violation,
+    violation_scorer,
+)
 
-__all__ = ["subset_auc", "auc_gap", "auc_gap_scorer"]
+__all__ = [
+    "demographic_parity_gap",
+    "equal_opportunity_gap",
+    "equalized_odds_gap",
+    "violation",
+    "violation_scorer",
+    "feasible_first",
+    "subset_auc",
+    "auc_gap",
+    "auc_gap_scorer",
+]

@@ -150,7 +150,11 @@ class BlockSums(RowSums):
     def thresholded(self, x: np.ndarray) -> np.ndarray:
         """Return the sums of predictions."""
         own = reduce(add, (part.thresholded(x) for part in self.parts))
-        return self._then(own, lambda whole: whole.thresholded(Scores(self._predicted(x))))
+        return self._then(own, lambda whole: whole.thresholded(Scores(self.predicted(x))))
+
+    def predicted(self, x: np.ndarray) -> np.ndarray:
+        """Return the scores that predictions are made from, of all blocks."""
+        return np.concatenate([part.predicted(x) for part in self.parts])
 
     def positives(self, x: np.ndarray) -> tuple[int, int]:
         """Return how many of the rows that count are predicted positive, and how many count."""
@@ -184,13 +188,13 @@ class BlockSums(RowSums):
         """Return weighted sums of the scores and their squares."""
         return reduce(add, (part.score_moments(x, center) for part in self.parts))
 
-    def confusion(self, x: np.ndarray, column: str | None = None) -> Confusion:
+    def confusion(self, x: np.ndarray, column: str | tuple[str, ...] | None = None) -> Confusion:
         """Count labels and predictions, groups in the order of all blocks together."""
         found = [part.confusion(x, column) for part in self.parts]
         if column is not None and self.table is not None and self.table.groups is not None:
-            merged = self.table.groups.columns[column]
+            merged = self.table.groups.named(column)
             for i, part in enumerate(self.parts):
-                values = part.table.groups.columns[column].values  # type: ignore[union-attr]
+                values = part.table.groups.named(column).values  # type: ignore[union-attr]
                 places = [merged.find(value) for value in values]
                 found[i] = found[i].placed(np.array(places), len(merged.values))
         return reduce(add, found)
@@ -204,9 +208,6 @@ class BlockSums(RowSums):
         if self._gather is None:
             raise ValueError("BlockSums: the rows cannot be brought together.")
         return self._gather()
-
-    def _predicted(self, x: np.ndarray) -> np.ndarray:
-        return np.concatenate([part.model.predicted(x) for part in self.parts])
 
     def _then(self, own: np.ndarray, more: Callable[[ScoreSum], np.ndarray]) -> np.ndarray:
         return own if self.whole is None else np.concatenate((own, more(self.whole)))

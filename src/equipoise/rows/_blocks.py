@@ -174,6 +174,10 @@ class Blocks(Table):
         """Return a short text that differs where the rows do."""
         return digest([part.digest() for part in self.parts])
 
+    def fingerprint(self) -> str:
+        """Return a short text that differs where the rows of a part do, by accident."""
+        return digest([part.fingerprint() for part in self.parts])
+
     def _joined(self, over: str) -> np.ndarray:
         return np.concatenate([part.weights(over) for part in self.parts])
 

@@ -1,4 +1,4 @@
-"""A digest of data and rules: whether a checkpoint belongs to them."""
+"""Digests of data and rules: whether a checkpoint belongs to them; on which rows a model was fitted."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from hashlib import blake2b
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from scipy import sparse
+
+# Bytes of a matrix that does not lie row by row in memory, copied at once to be read so. Chosen.
+BYTES_AT_ONCE = 1 << 20
 
 
 def digest(*values: Any) -> str:
@@ -18,6 +22,24 @@ def digest(*values: Any) -> str:
     for part in _parts(values):
         made.update(part)
     return made.hexdigest()
+
+
+def checksum(array: Any) -> tuple[str, tuple[int, ...], int]:
+    """Return the type, the shape and a checksum of the numbers of an array, dense or CSR.
+
+    Ten times as quick as a digest. It tells apart data that differ by accident, not by intent.
+    """
+    if sparse.issparse(array):
+        inside = [checksum(part) for part in (array.data, array.indices, array.indptr)]
+        return array.dtype.str, array.shape, crc32(repr(inside).encode())
+    array, found = np.asarray(array), 0
+    rows = len(array)
+    if not array.flags.c_contiguous:
+        rows = max(1, BYTES_AT_ONCE // max(1, array[:1].nbytes))
+    for start in range(0, len(array), max(1, rows)):
+        part: Any = np.ascontiguousarray(array[start : start + rows])
+        found = crc32(part.reshape(-1).view(np.uint8), found)
+    return array.dtype.str, array.shape, found
 
 
 def _parts(value: Any) -> Iterator[bytes]:

@@ -113,6 +113,11 @@ class Groups(ABC):
         """Return the groups that rows share in all of these columns; only those that occur."""
 
     @final
+    def named(self, name: str | tuple[str, ...]) -> GroupColumn:
+        """Return the column of a name, or the intersections of the columns of several."""
+        return self.columns[name] if isinstance(name, str) else self.crossed(name)
+
+    @final
     def column(self, owner: str, name: Any) -> GroupColumn:
         """Return the column of this name."""
         name = str(name)

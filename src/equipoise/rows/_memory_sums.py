@@ -135,6 +135,10 @@ class MemorySums(RowSums):
         """Return the sums of predictions."""
         return self.sums.thresholded(Scores(self.model.predicted(x)))
 
+    def predicted(self, x: np.ndarray) -> np.ndarray:
+        """Return the scores that predictions are made from."""
+        return self.model.predicted(x)
+
     def positives(self, x: np.ndarray) -> tuple[int, int]:
         """Return how many of the rows that count are predicted positive, and how many count."""
         used = self.sums.used
@@ -168,8 +172,8 @@ class MemorySums(RowSums):
             return np.array([apart.size, apart.sum(), apart @ apart])
         return np.array([weight.sum(), weight @ apart, weight @ apart**2])
 
-    def confusion(self, x: np.ndarray, column: str | None = None) -> Confusion:
-        """Count labels and predictions: of all rows, or of every group of a sensitive column."""
+    def confusion(self, x: np.ndarray, column: str | tuple[str, ...] | None = None) -> Confusion:
+        """Count labels and predictions: of all rows, or of every group of a column or several."""
         return self._table.crossed(column).predicting(self.model.predicted(x) > 0)
 
     def wrong_by_class(self, x: np.ndarray) -> np.ndarray:

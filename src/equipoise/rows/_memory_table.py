@@ -14,7 +14,7 @@ from equipoise.models import LinearUnits, linear_model
 from equipoise.rows._atoms import atoms_of
 from equipoise.rows._columns import column_moments, squared_distances
 from equipoise.rows._cross_table import CrossTable
-from equipoise.rows._digest import digest
+from equipoise.rows._digest import checksum, digest
 from equipoise.rows._entries import PairEntry, RateEntry, Subgroup, SumSpec, Tally
 from equipoise.rows._group_input import NAMES_LISTED
 from equipoise.rows._groups import Groups, MemoryGroups, row_numbers
@@ -78,7 +78,7 @@ class MemoryTable(Table):
         known = groups is None or isinstance(groups, Groups)
         self.groups = groups if known else MemoryGroups(groups, n, owner)
         self._members: dict[Subgroup, np.ndarray] = {}  # found by `tallies`, used again by `rates`
-        self._crossed: dict[str | None, CrossTable] = {}
+        self._crossed: dict[str | tuple[str, ...] | None, CrossTable] = {}
 
     @property
     def y(self) -> np.ndarray:
@@ -150,12 +150,12 @@ class MemoryTable(Table):
         changed.labels, changed._members, changed._crossed = labels, {}, {}
         return changed
 
-    def crossed(self, column: str | None = None) -> CrossTable:
-        """Return the rows by label, and by the groups of a sensitive column if one is named."""
+    def crossed(self, column: str | tuple[str, ...] | None = None) -> CrossTable:
+        """Return the rows by label, and by the groups of a sensitive column, or of several crossed."""
         if column not in self._crossed:
             codes, count = None, 1
             if column is not None and self.groups is not None:
-                groups: Any = self.groups.columns[column]  # in memory
+                groups: Any = self.groups.named(column)  # in memory
                 codes, count = groups.codes, len(groups.values)
             self._crossed[column] = CrossTable.of(self.positive, self.weight, codes, count)
         return self._crossed[column]
@@ -273,6 +273,19 @@ class MemoryTable(Table):
         """Return a short text that differs where the rows do."""
         arrays = None if self.groups is None else dict(self.groups.arrays)
         return digest(self.X, self._y, arrays, self.weight)
+
+    def fingerprint(self) -> str:
+        """Return a short text that differs where features, labels, groups or weights do, by accident."""
+        codes = np.zeros(self.n_rows, np.int32)
+        for code, label in enumerate(self.labels.tolist()):
+            codes[self._y == label] = code
+        groups: Any = self.groups
+        columns = () if groups is None else groups.columns.values()
+        return digest(
+            [None if part is None else checksum(part) for part in (self.X, self.weight)],
+            [self.classes, checksum(codes)],
+            [[column.name, column.values, checksum(column.codes)] for column in columns],
+        )
 
 
 def _labels(owner: str, y: np.ndarray, classes: Any) -> np.ndarray:

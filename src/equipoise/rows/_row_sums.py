@@ -118,6 +118,10 @@ class RowSums(ABC):
         """Return the sums (R,) of predictions, scores rounded as predictions will round them."""
 
     @abstractmethod
+    def predicted(self, x: np.ndarray) -> np.ndarray:
+        """Return the scores of all rows in one place, rounded as predictions will round them."""
+
+    @abstractmethod
     def positives(self, x: np.ndarray) -> tuple[int, int]:
         """Return how many of the rows that count are predicted positive, and how many count."""
 
@@ -145,8 +149,8 @@ class RowSums(ABC):
         """Return the sums of ``w``, ``w (s - center)`` and ``w (s - center)^2`` over the rows."""
 
     @abstractmethod
-    def confusion(self, x: np.ndarray, column: str | None = None) -> Confusion:
-        """Count labels and predictions: of all rows, or of every group of a sensitive column."""
+    def confusion(self, x: np.ndarray, column: str | tuple[str, ...] | None = None) -> Confusion:
+        """Count labels and predictions: of all rows, or of every group of a column or several."""
 
     @abstractmethod
     def wrong_by_class(self, x: np.ndarray) -> np.ndarray:

@@ -125,3 +125,7 @@ class Table(ABC):
     @abstractmethod
     def digest(self) -> str:
         """Return a short text that differs where the rows do."""
+
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """Return the same from checksums, which is quicker: data that differ by accident are told apart."""

@@ -6,9 +6,7 @@ a run killed in the middle of a write leaves the previous checkpoint whole.
 
 from __future__ import annotations
 
-import contextlib
 import glob
-import os
 import time
 import warnings
 from dataclasses import dataclass
@@ -19,6 +17,7 @@ from equipoise import _check
 from equipoise._array import Array
 from equipoise.run._container import pack, unpack
 from equipoise.run._encoding import UnreadableError
+from equipoise.run._files import remove, sync_folder, write_whole
 from equipoise.run._identity import difference
 from equipoise.run._storable import Types
 
@@ -81,7 +80,7 @@ class Checkpoint:
         """
         path = Path(self.path)
         for part in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
-            _remove(part)  # of a run killed while it wrote
+            remove(part)  # of a run killed while it wrote
         try:
             stored = unpack(path.read_bytes(), types, like)
         except FileNotFoundError:
@@ -105,11 +104,9 @@ class Checkpoint:
         Whatever goes wrong here, the run is worth more than its copy.
         """
         path = Path(self.path)
-        temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
         try:
-            _write(temporary, path, contents, types)
+            write_whole(path, list(pack(contents, types)))
         except Exception as error:
-            _remove(temporary)
             warnings.warn(
                 f"The checkpoint {path} could not be written ({error}); the run goes on, and the "
                 f"previous checkpoint, if any, is kept.",
@@ -117,11 +114,8 @@ class Checkpoint:
                 stacklevel=3,
             )
             return False
-        except BaseException:
-            _remove(temporary)
-            raise
         try:
-            _sync_folder(path.parent)
+            sync_folder(path.parent)
         except OSError as error:
             warnings.warn(
                 f"The checkpoint {path} was written, but may not outlast a loss of power ({error}).",
@@ -151,30 +145,3 @@ class Timer:
             return False
         self.last = now
         return True
-
-
-def _write(temporary: Path, path: Path, contents: Contents, types: Types) -> None:
-    pieces = list(pack(contents, types))
-    with open(temporary, "wb") as file:
-        for piece in pieces:
-            file.write(piece)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
-
-
-def _remove(file: Path) -> None:
-    """Remove a file, where the system lets us."""
-    with contextlib.suppress(OSError):  # then the next run that can removes it
-        file.unlink(missing_ok=True)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the rename itself durable, where the system can."""
-    if not hasattr(os, "O_DIRECTORY"):
-        return
-    handle = os.open(folder, os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -1,4 +1,4 @@
-"""The bytes of a checkpoint: a line, a checksum, a text, and arrays; docs/checkpoints.md.
+"""The bytes of a checkpoint or a model file: a line, a checksum, a text, and arrays; docs/checkpoints.md.
 
 The checksum tells damage, not intent: whoever can write the file can seal it. Reading is safe all the
 same, because a file can only ask for data.
@@ -10,6 +10,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,32 @@ from equipoise._array import Array
 from equipoise.run._encoding import NUMERIC, Decoder, Encoder, UnreadableError
 from equipoise.run._storable import Types
 
-NAME = b"equipoise checkpoint "
-MAGIC = NAME + b"2\n"  # the version of the form
+
+@dataclass(frozen=True)
+class Form:
+    """A sort of file: what it is called, the version of its form, and what it holds, for messages."""
+
+    name: str
+    version: int
+    holds: str
+
+    @property
+    def title(self) -> bytes:
+        """What every file of this sort begins with."""
+        return f"equipoise {self.name} ".encode()
+
+    @property
+    def line(self) -> bytes:
+        """What a file of this version begins with."""
+        return self.title + f"{self.version}\n".encode()
+
+
+CHECKPOINT = Form("checkpoint", 2, "run")  # the second version of its form
+MAGIC = CHECKPOINT.line
 LENGTH = 8  # bytes of the length of the text, the lowest first
 
 
-def pack(contents: Any, types: Types) -> Iterator[bytes | memoryview]:
+def pack(contents: Any, types: Types, form: Form = CHECKPOINT) -> Iterator[bytes | memoryview]:
     """Return the pieces of the file, in order; arrays are not copied."""
     encoder = Encoder(types)
     tree = encoder.encode(contents, "contents")
@@ -34,29 +55,29 @@ def pack(contents: Any, types: Types) -> Iterator[bytes | memoryview]:
     checksum = hashlib.sha256()
     for piece in pieces:
         checksum.update(piece)
-    yield MAGIC
+    yield form.line
     yield checksum.digest()
     yield from pieces
 
 
-def unpack(data: bytes, types: Types, like: Array | None = None) -> Any:
+def unpack(data: bytes, types: Types, like: Array | None = None, form: Form = CHECKPOINT) -> Any:
     """Return the contents of a file; raise `UnreadableError` with the reason where it has none."""
-    if not data.startswith(NAME):
-        raise UnreadableError("it is not an Equipoise checkpoint")
-    if not data.startswith(MAGIC):
+    if not data.startswith(form.title):
+        raise UnreadableError(f"it is not an Equipoise {form.name}")
+    if not data.startswith(form.line):
         raise UnreadableError("it has the form of another version of the library, or is damaged")
-    start = len(MAGIC) + hashlib.sha256().digest_size
+    start = len(form.line) + hashlib.sha256().digest_size
     view = memoryview(data)
-    if hashlib.sha256(view[start:]).digest() != data[len(MAGIC) : start]:
+    if hashlib.sha256(view[start:]).digest() != data[len(form.line) : start]:
         raise UnreadableError("it is damaged: its checksum does not match")
     try:
         return _opened(view[start:], types, like)
     except UnreadableError:
         raise
     except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError) as error:
-        raise UnreadableError(f"it holds no run ({type(error).__name__})") from None
+        raise UnreadableError(f"it holds no {form.holds} ({type(error).__name__})") from None
     except (TypeError, ValueError) as error:
-        raise UnreadableError(f"it holds no run ({error})") from None
+        raise UnreadableError(f"it holds no {form.holds} ({error})") from None
 
 
 def _opened(body: memoryview, types: Types, like: Array | None) -> Any:

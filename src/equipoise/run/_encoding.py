@@ -23,7 +23,7 @@ NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
 class NotStorableError(TypeError):
-    """A value that a checkpoint cannot hold."""
+    """A value that a file cannot hold."""
 
 
 class UnreadableError(ValueError):
@@ -44,6 +44,8 @@ class Encoder:
         kind = type(value)
         if kind in PLAIN:
             return value
+        if kind is np.str_:
+            return str(value)
         if kind is float:
             return value if math.isfinite(value) else {"float": str(value)}
         if kind in (list, tuple):
@@ -61,7 +63,7 @@ class Encoder:
             host = value.detach().cpu() if hasattr(value, "detach") else value
             return {"tensor": self._place(value, np.asarray(host), where)}
         if self.types.get(name_of(kind)) is not kind:
-            rule = "a state holds numbers, texts, arrays, lists, dicts and dataclasses"
+            rule = "a file holds numbers, texts, arrays, lists, dicts and dataclasses"
             own = "those of the library, or of the module of the solver"
             raise NotStorableError(f"{where} is a {kind.__name__}; {rule}: {own}")
         if isinstance(value, Enum):

@@ -1,5 +1,7 @@
 """Estimators: their parameters are checked in `fit`, as scikit-learn wants it."""
 
+from tempfile import TemporaryDirectory
+
 import numpy as np
 
 from equipoise import (
@@ -9,6 +11,7 @@ from equipoise import (
     auc_parity,
     demographic_parity,
     frontier,
+    load_model,
     rate,
 )
 from tests.inputs.examples.shared import GROUPS, PARITY, X, Y
@@ -62,6 +65,9 @@ def bounded(**parameters):
 QUICK = ConstrainedClassifier(PARITY, max_steps=3, on_infeasible="ignore")
 RANKING = AUCClassifier(auc_parity("inter", 0.5), max_steps=3, on_infeasible="ignore")
 FITTED = ConstrainedClassifier(max_steps=3).fit(X, Y)
+FOLDER = TemporaryDirectory()
+SAVED = f"{FOLDER.name}/a.model"
+FITTED.save(SAVED)
 
 
 def started(X, y, classes, sensitive_features, sample_weight):
@@ -77,6 +83,7 @@ EXAMPLES = {
             "objective": optional(strict(rate("loss"))),
             "loss": strict("logistic"),
             "fit_intercept": flag(True),
+            "pos_label": optional(strict(0)),
             "class_weight": optional(strict("balanced")),
             "true_metric": flag(True),
             "min_cell": count(2),
@@ -89,6 +96,7 @@ EXAMPLES = {
         {
             "constraints": also(strict(auc_parity("inter", 0.5)), "empty list", "empty array"),
             "loss": strict("logistic"),
+            "pos_label": optional(strict(0)),
             "true_metric": flag(True),
             "min_cell": count(2),
             "small_cells": strict("skip"),
@@ -156,6 +164,8 @@ EXAMPLES = {
     "ConstrainedClassifier.predict": (FITTED.predict, {"X": strict(X)}),
     "ConstrainedClassifier.predict_proba": (FITTED.predict_proba, {"X": strict(X)}),
     "ConstrainedClassifier.decision_function": (FITTED.decision_function, {"X": strict(X)}),
+    "ConstrainedClassifier.save": (FITTED.save, {"path": text("a.model")}),
+    "load_model": (load_model, {"path": strict(SAVED)}),
     "ConstrainedClassifier.score": (
         FITTED.score,
         {"X": strict(X), "y": strict(Y), "sample_weight": optional(strict(np.ones(40)))},

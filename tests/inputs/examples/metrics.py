@@ -3,10 +3,19 @@
 import numpy as np
 
 from equipoise import metrics
-from tests.inputs.examples.shared import GROUPS, X, Y
-from tests.inputs.zoo import optional, strict, told_as
+from tests.inputs.examples.shared import GROUPS, PARITY, X, Y
+from tests.inputs.zoo import also, label, non_negative, optional, strict, text, told_as
 
 weight = optional(strict(np.ones(40)))
+
+GAPS = ("demographic_parity_gap", "equal_opportunity_gap", "equalized_odds_gap")
+GIVEN = {
+    "y_true": told_as(strict(Y), "y_pred"),
+    "y_pred": told_as(strict(Y[::-1]), "y_true"),
+    "sensitive_features": strict(GROUPS),
+    "sample_weight": weight,
+    "pos_label": optional(strict(0)),
+}
 
 # Of two that do not fit together, a message names the second.
 ARGUMENTS = {
@@ -25,5 +34,16 @@ ARGUMENTS = {
         "sample_weight": weight,
     },
     "auc_gap_scorer": {"kind": strict("inter")},
+    **dict.fromkeys(GAPS, GIVEN),
+    "violation": {**GIVEN, "rules": also(strict(PARITY), "empty list", "empty array")},
+    "violation_scorer": {
+        "rules": also(strict(PARITY), "empty list", "empty array"),
+        "pos_label": optional(label(1)),
+    },
+    "feasible_first": {
+        "score": text("accuracy"),
+        "violation": text("violation"),
+        "tolerance": non_negative(0.0),
+    },
 }
 EXAMPLES = {f"metrics.{name}": (getattr(metrics, name), given) for name, given in ARGUMENTS.items()}

@@ -16,7 +16,9 @@ from equipoise import _check
 from equipoise.constraints import Constraint
 from equipoise.estimators._classifier import ConstrainedClassifier
 from equipoise.estimators._frontier.curve import Frontier
+from equipoise.estimators._frontier.parts import parted, prepared
 from equipoise.estimators._frontier.path import Rule, fit_path
+from equipoise.estimators._inputs import split_sensitive
 from equipoise.estimators._sklearn import check_parameters, naming
 from equipoise.estimators._threads import suitable_threads
 
@@ -40,8 +42,9 @@ def frontier(
 
     Parameters
     ----------
-    estimator : ConstrainedClassifier
-        Its settings; it is not changed.
+    estimator : ConstrainedClassifier, or Pipeline that ends with one
+        Its settings; it is not changed. The steps before are fitted to the training rows of every split,
+        and coefficients are those of what they return.
     X, y, sensitive_features, sample_weight : as in ``estimator.fit``
     bounds : sequence of float
     rule : callable, optional
@@ -78,6 +81,7 @@ def frontier(
     [True, True, True]
     """
     owner = "frontier"
+    steps, estimator = parted(estimator)
     _check.kind(owner, "estimator", estimator, ConstrainedClassifier)
     given = _check.vector(owner, "bounds", [bounds] if _check.is_number(bounds) else bounds)
     if not given.size:
@@ -104,10 +108,20 @@ def frontier(
         with naming(owner, "X", "y", "test_size"):
             check_consistent_length(X, y)
             parts = list(shuffle.split(X))
+    if steps is not None:  # which may not leave the columns that are named
+        X, sensitive_features, _ = split_sensitive(owner, X, sensitive_features)
     data = (X, y, sensitive_features, sample_weight)
     with suitable_threads(X):
         paths = Parallel(n_jobs=n_jobs if splits else 1)(
-            delayed(fit_path)(clone(estimator), data, part, listed, rule, number, folder, progress)
+            delayed(fit_path)(
+                clone(estimator),
+                prepared(steps, data, part),
+                listed,
+                rule,
+                number,
+                folder,
+                progress,
+            )
             for number, part in enumerate(parts)
         )
     return Frontier(tuple(point for path in paths for point in path))

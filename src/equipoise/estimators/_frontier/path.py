@@ -21,9 +21,9 @@ from equipoise.estimators._frontier.continuation import ahead, rebound
 from equipoise.estimators._frontier.curve import FrontierPoint
 from equipoise.estimators._frontier.store import PathStore
 from equipoise.estimators._inputs import read_table
-from equipoise.estimators._sklearn import take_rows
 from equipoise.estimators._training import Training
 from equipoise.problems import LearningProblem
+from equipoise.rows._positive import turned
 from equipoise.run import Budget
 
 Rule = Callable[[float], Any]
@@ -31,25 +31,26 @@ Rule = Callable[[float], Any]
 
 def fit_path(
     estimator: Any,
-    data: tuple[Any, ...],
-    part: tuple[Any, Any],
+    data: tuple[Any, Any],
     bounds: list[float],
     rule: Rule,
     number: int,
     folder: Path | None,
     progress: bool,
 ) -> list[FrontierPoint]:
-    """Fit one split at every bound; each fit starts from the one before."""
+    """Fit one split at every bound; each fit starts from the one before.
+
+    `data` are features, labels, groups and weights of the rows to fit, and of those held out, or None.
+    """
     with Budget() as whole:  # notes Ctrl-C, whenever it comes
-        points = _fitted(estimator, data, part, bounds, rule, number, folder, progress, whole)
+        points = _fitted(estimator, data, bounds, rule, number, folder, progress, whole)
         _pass_on_interrupt(whole)
         return points
 
 
 def _fitted(
     estimator: Any,
-    data: tuple[Any, ...],
-    part: tuple[Any, Any],
+    data: tuple[Any, Any],
     bounds: list[float],
     rule: Rule,
     number: int,
@@ -57,8 +58,8 @@ def _fitted(
     progress: bool,
     whole: Budget,
 ) -> list[FrontierPoint]:
-    train, test = part
-    table, _ = read_table(estimator, *_taken(data, train))
+    train, test = data
+    table, _ = read_table(estimator, *train)
     training = Training(estimator._task(), table, estimator._runner(whole))
     store = PathStore(folder, number, estimator, training, bounds, rule)
     points, fits = store.load()
@@ -86,7 +87,7 @@ def _fitted(
         fits = [*fits[-1:], (bound, replace(fit, problem=None))]  # type: ignore[arg-type]
         held_out: dict[str, Any] = {}
         if test is not None:
-            held_out = _held_out(training, estimator, _taken(data, test), fit)
+            held_out = _held_out(training, estimator, test, fit)
         point = _point(training, binding, problem, fit, bound, number)
         seconds = time.perf_counter() - started
         points.append(replace(point, seconds=seconds, **held_out))
@@ -112,7 +113,7 @@ def _point(
     number: int,
 ) -> FrontierPoint:
     """Return what is known of a model on its training rows."""
-    coef, intercept = training.units.coefficients(fit.x)
+    coef, intercept = turned(training.table.labels, *training.units.coefficients(fit.x))
     measured = binding.measured(fit.counted, lambda: problem.rows.thresholded(fit.x))
     return FrontierPoint(
         bound=bound,
@@ -161,20 +162,3 @@ def _accuracy(rows: Any, x: np.ndarray) -> float:
     counts = rows.confusion(x)
     right = counts.weight[0, 0] - counts.positive[0, 0] + counts.positive[0, 1]
     return float(right / counts.weight.sum())
-
-
-def _taken(data: tuple[Any, ...], index: Any) -> tuple[Any, ...]:
-    """Return some rows of features, labels, groups and weights; names of columns as they are."""
-    if index is None:
-        return data
-    n = len(data[1])
-    return tuple(_take(values, index, n) for values in data)
-
-
-def _take(values: Any, index: Any, rows: int) -> Any:
-    if values is None or isinstance(values, str):
-        return values
-    if isinstance(values, dict):
-        return {name: take_rows(column, index) for name, column in values.items()}
-    length = values.shape[0] if hasattr(values, "shape") else len(values)
-    return take_rows(values, index) if length == rows else values

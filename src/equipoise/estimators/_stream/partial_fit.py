@@ -11,12 +11,14 @@ from sklearn.utils.validation import validate_data
 
 from equipoise import _check
 from equipoise.constraints import Binding, bind_table
+from equipoise.estimators._calibration import Calibration
 from equipoise.estimators._inputs import FLOATS, read_weight, split_sensitive
 from equipoise.estimators._sklearn import naming
 from equipoise.estimators._stream.stream import Stream, advance, average
 from equipoise.models import LinearUnits
 from equipoise.problems import LearningProblem
 from equipoise.rows import MemoryGroups, MemoryTable
+from equipoise.rows._positive import turned, with_positive_last
 
 
 def learn_batch(
@@ -29,25 +31,31 @@ def learn_batch(
         X, y = validate_data(estimator, X, y, accept_sparse="csr", dtype=FLOATS, reset=first)
         check_classification_targets(y)
     known = _classes(estimator, classes, y)
+    labels = with_positive_last(owner, known, estimator.pos_label)
+    _require_same_positive(estimator, labels[1])
     weight = np.ones(X.shape[0])
     if sample_weight is not None:
         weight = read_weight(owner, sample_weight, X)
-    old = np.zeros(X.shape[1] + 1) if first else np.r_[estimator.coef_[0], estimator.intercept_]
+    old = np.zeros(X.shape[1] + 1)
+    if not first:
+        (old,) = turned(labels, np.r_[estimator.coef_[0], estimator.intercept_])
     stream = getattr(estimator, "stream_", None) or Stream.start(old[:-1], float(old[-1]))
     stream = stream.seen(X, weight)
-    binding, table = _bind_batch(estimator, X, y, features, weight, known)
+    binding, table = _bind_batch(estimator, X, y, features, weight, labels)
     units = LinearUnits(X.shape[1], estimator.fit_intercept, stream.scale, stream.mean)
     rows = table.row_sums(units, binding.specs)
     problem = LearningProblem(rows, binding.combination, l2=1.0 / (estimator.C * stream.weight))
     x = units.parameters(stream.coef, stream.intercept)
     stream, x = advance(stream, problem, x, estimator.true_metric)
     coef, intercept = (part[0] for part in units.coefficients(x))
-    new = average(old, np.append(coef, intercept), stream.steps)
-    for stale in ("report_", "result_", "certificate_", "status_", "trace_"):
+    (new,) = turned(labels, average(old, np.append(coef, intercept), stream.steps))
+    for stale in ("report_", "result_", "certificate_", "status_", "trace_", "fingerprint_"):
         vars(estimator).pop(stale, None)  # they describe another model
     vars(estimator).update(  # all at once: Ctrl-C comes before or after
         stream_=replace(stream, coef=coef, intercept=float(intercept)),
         classes_=known,
+        pos_label_=labels.tolist()[1],
+        calibration_=Calibration(),  # of rows that are not kept, nothing more is known
         sensitive_names_=names,
         coef_=new[None, :-1],
         intercept_=new[-1:],
@@ -140,6 +148,13 @@ def _classes(estimator: Any, classes: Any, y: np.ndarray) -> np.ndarray:
         rule = f"must hold the `classes` {known.tolist()}"
         _check.fail(owner, "y", rule, unknown.tolist()[0])
     return known
+
+
+def _require_same_positive(estimator: Any, positive: Any) -> None:
+    """Raise where the positive class is not that of the stream so far."""
+    if hasattr(estimator, "stream_") and positive != estimator.pos_label_:
+        rule = f"must be that of the first call to partial_fit, {estimator.pos_label_!r}"
+        _check.fail(type(estimator).__name__, "pos_label", rule, estimator.pos_label)
 
 
 def _class_weights(estimator: Any, known: np.ndarray, y: np.ndarray, weight: np.ndarray) -> Any:

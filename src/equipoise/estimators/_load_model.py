@@ -1,0 +1,163 @@
+"""Reading a model file: nothing in it is run, and only a model that can score is returned."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from equipoise import _check
+from equipoise.estimators._auc_classifier import AUCClassifier
+from equipoise.estimators._calibration import Calibration
+from equipoise.estimators._classifier import ConstrainedClassifier
+from equipoise.estimators._model_file import (
+    MAX_LETTERS,
+    MODEL,
+    OF_RESULT,
+    ModelFileError,
+    StoredLabels,
+    StoredModel,
+)
+from equipoise.estimators._neyman_pearson import NeymanPearsonClassifier
+from equipoise.estimators._report import Report
+from equipoise.estimators._sklearn import check_parameters
+from equipoise.estimators._stream.stream import Stream
+from equipoise.rows._positive import is_among
+from equipoise.run import Result
+from equipoise.run._container import unpack
+from equipoise.run._encoding import UnreadableError
+from equipoise.run._storable import storable_types
+
+KINDS = {
+    kind.__name__: kind for kind in (ConstrainedClassifier, NeymanPearsonClassifier, AUCClassifier)
+}
+ATTRIBUTE = re.compile(r"[a-z][a-z0-9_]*_")
+TEXT = re.compile(r"[<>]U(\d+)")
+RECORDS = {"result_": Result, "report_": Report, "calibration_": Calibration, "stream_": Stream}
+
+
+def load_model(path: Any) -> Any:
+    """Return the fitted estimator that `save` has written; no code in the file is run, whoever wrote it.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    ConstrainedClassifier, NeymanPearsonClassifier or AUCClassifier
+        Its predictions are those of the model that was saved, bit for bit.
+
+    Raises
+    ------
+    ModelFileError
+        Where the file is none, is damaged, or holds something else than a model.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from equipoise import ConstrainedClassifier, load_model, recall
+    >>> from equipoise.datasets import make_census
+    >>> data = make_census(1000, seed=0)
+    >>> model = ConstrainedClassifier(recall(at_least=0.9)).fit(data.X, data.y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(f"{folder}/loans.model")
+    ...     again = load_model(f"{folder}/loans.model")
+    >>> bool((again.predict(data.X) == model.predict(data.X)).all())
+    True
+    """
+    source = Path(_check.path("load_model", "path", path))
+    if not source.is_file():
+        raise ModelFileError(f"load_model: `path` must be a file, {source} is none.")
+    try:
+        stored = unpack(source.read_bytes(), storable_types(), form=MODEL)
+        if type(stored) is not StoredModel:
+            raise UnreadableError("it holds something else than a model")
+        return _restored(stored)
+    except (OSError, MemoryError) as error:
+        reason = f"it cannot be read ({error or type(error).__name__})"
+    except (UnreadableError, _check.InputError) as error:
+        reason = str(error)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        reason = f"it holds no model ({error})"
+    raise ModelFileError(f"The model file {source} cannot be used: {reason}.")
+
+
+def _restored(stored: StoredModel) -> Any:
+    """Return the estimator; raise where a parameter or an attribute is not what it must be."""
+    kind: Any = KINDS.get(stored.estimator)
+    if kind is None:
+        raise UnreadableError(f"it holds a {stored.estimator[:80]}, which is not known here")
+    model = kind()
+    known = model.get_params(deep=False)
+    if stored.parameters.keys() != known.keys():
+        raise UnreadableError("its parameters are not those of this version of the library")
+    vars(model).update(stored.parameters)
+    check_parameters(model)
+    found = {name: _made(value) for name, value in stored.attributes.items()}
+    for name, value in found.items():
+        if not ATTRIBUTE.fullmatch(name) or hasattr(kind, name):
+            raise UnreadableError(f"it holds an attribute {name[:80]!r}, which no model has")
+        if not isinstance(value, RECORDS.get(name, object)):
+            raise UnreadableError(f"its {name} is none")
+    if (result := found.get("result_")) is not None:
+        found |= {name: getattr(result, part) for name, part in OF_RESULT.items()}
+    _require_scoring(found)
+    if "dtype_" in found:
+        found["dtype_"] = np.dtype(found["dtype_"])
+    vars(model).update(found)
+    return model
+
+
+def _made(value: Any) -> Any:
+    """Return an array of labels from what was stored of it."""
+    if not isinstance(value, StoredLabels):
+        return value
+    if not all(isinstance(label, str | int | float | bool | np.generic) for label in value.values):
+        raise UnreadableError("it holds labels that are no labels")
+    if value.dtype == "O":
+        made = np.empty(len(value.values), dtype=object)
+        made[:] = value.values
+        return made
+    letters = TEXT.fullmatch(value.dtype)
+    texts = all(isinstance(label, str) for label in value.values)
+    if letters is None or not texts or int(letters[1]) > MAX_LETTERS:
+        raise UnreadableError("it holds labels of a type that labels do not have")
+    return np.array(value.values, dtype=value.dtype)
+
+
+def _require_scoring(found: dict[str, Any]) -> None:
+    """Raise unless all that scoring needs is there, and fits together."""
+    classes, coef, intercept = found["classes_"], found["coef_"], found["intercept_"]
+    K, rows = len(classes), 1 if len(classes) == 2 else len(classes)
+    columns = found["n_features_in_"]
+    names = found.get("feature_names_in_")
+    sensitive = found.get("sensitive_names_", ())
+    calibration = found["calibration_"]
+    right = {
+        "classes_": classes.ndim == 1 and K >= 2 and len(set(classes.tolist())) == K,
+        "n_features_in_": type(columns) is int and columns >= 1,
+        "coef_": coef.shape == (rows, columns) and _are_numbers(coef),
+        "intercept_": intercept.shape == (rows,) and _are_numbers(intercept),
+        "calibration_": 0.0 < calibration.slope < math.inf
+        and len(calibration.offsets) == K - 1
+        and all(math.isfinite(offset) for offset in calibration.offsets),
+        "dtype_": found.get("dtype_", "<f8") in ("<f8", "<f4", ">f8", ">f4"),
+        "pos_label_": K > 2 or is_among(classes.tolist(), found["pos_label_"]),
+        "feature_names_in_": names is None or _are_texts(names.tolist(), columns),
+        "sensitive_names_": isinstance(sensitive, tuple) and _are_texts(sensitive, len(sensitive)),
+    }
+    for name, is_right in right.items():
+        if not is_right:
+            raise UnreadableError(f"its {name} is not that of a model")
+
+
+def _are_numbers(values: np.ndarray) -> bool:
+    return values.dtype.kind == "f" and bool(np.isfinite(values).all())
+
+
+def _are_texts(values: Any, count: int) -> bool:
+    return len(values) == count and all(isinstance(value, str) for value in values)

@@ -1,0 +1,137 @@
+"""A fitted model as a file: what it holds, and writing it; docs/model_file.md."""
+
+from __future__ import annotations
+
+import platform
+import warnings
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sklearn
+from sklearn.utils.validation import check_is_fitted
+
+from equipoise import _check
+from equipoise.run._container import Form, pack
+from equipoise.run._encoding import NotStorableError
+from equipoise.run._files import write_whole
+from equipoise.run._storable import storable_types
+
+MODEL = Form("model", 1, "model")  # the first version of its form
+OWN = "equipoise.estimators."  # where the estimators are defined that can be stored
+
+# What is a part of `result_`, and is not stored twice.
+OF_RESULT = {"certificate_": "certificate", "status_": "status", "trace_": "trace"}
+
+# Letters of a label, at the most; a file that asks for more wants memory, not labels. Chosen.
+MAX_LETTERS = 10_000
+
+
+class ModelFileError(ValueError):
+    """A model cannot be stored, or a file holds none that can be used."""
+
+
+class ModelFileWarning(UserWarning):
+    """A parameter that changes no prediction is not stored."""
+
+
+@dataclass(frozen=True)
+class StoredLabels:
+    """An array of labels or names that are not numbers."""
+
+    values: list[Any]
+    dtype: str  # "O" or NumPy's name of a type of text, such as "<U7"
+
+
+@dataclass(frozen=True)
+class StoredModel:
+    """What a model file holds."""
+
+    estimator: str  # the name of its class
+    versions: dict[str, str]  # of the library and what it was fitted with
+    parameters: dict[str, Any]  # as given to the constructor
+    attributes: dict[str, Any]  # what `fit` has found, by the names of the attributes
+
+
+def save_model(estimator: Any, path: Any) -> None:
+    """Write a fitted estimator to a file, in one step: the whole file, or none."""
+    kind = type(estimator)
+    owner = kind.__name__
+    target = Path(_check.path(owner, "path", path))
+    check_is_fitted(estimator, "coef_")
+    if not kind.__module__.startswith(OWN):
+        raise ModelFileError(
+            f"{owner}: only the estimators of the library are stored, not classes made of them."
+        )
+    contents = StoredModel(
+        owner,
+        _versions(),
+        _parameters(owner, estimator.get_params(deep=False)),
+        _attributes(vars(estimator)),
+    )
+    try:
+        pieces = list(pack(contents, storable_types(), MODEL))
+    except NotStorableError as error:
+        raise ModelFileError(
+            f"{owner}: {_shown(str(error))}. A function cannot be stored without running code when it "
+            "is read; see docs/model_file.md."
+        ) from None
+    write_whole(target, pieces)
+
+
+def _versions() -> dict[str, str]:
+    import equipoise
+
+    return {
+        "equipoise": equipoise.__version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scikit-learn": sklearn.__version__,
+    }
+
+
+def _parameters(owner: str, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters, without what changes no prediction and is no data."""
+    kept = dict(given)
+    dropped = [name for name in ("callback",) if kept.get(name) is not None]
+    if isinstance(kept.get("random_state"), np.random.RandomState):
+        dropped.append("random_state")
+    for name in dropped:
+        kept[name] = None
+    if dropped:
+        listed = " and ".join(f"`{name}`" for name in dropped)
+        message = f"{owner}: {listed} is not stored; the model that is loaded has None instead."
+        warnings.warn(message, ModelFileWarning, stacklevel=4)
+    return kept
+
+
+def _attributes(given: dict[str, Any]) -> dict[str, Any]:
+    """Return what was fitted: all attributes whose names end with an underscore."""
+    found = {
+        name: _plain(value)
+        for name, value in given.items()
+        if name.endswith("_") and not name.startswith("_") and name not in OF_RESULT
+    }
+    if "result_" in found:
+        found["result_"] = replace(found["result_"], error=None)
+    return found
+
+
+def _plain(value: Any) -> Any:
+    """Return a value that the container can hold, of an array of labels or a type."""
+    if isinstance(value, np.dtype):
+        return value.str
+    if isinstance(value, np.ndarray) and value.dtype.kind in "UO":
+        return StoredLabels(value.tolist(), value.dtype.str if value.dtype.kind == "U" else "O")
+    return value
+
+
+def _shown(reason: str) -> str:
+    """Return a message of the container in the words of an estimator."""
+    for part, shown in (("parameters", "the parameter "), ("attributes", "the attribute ")):
+        head = f"contents.{part}['"
+        if reason.startswith(head):
+            name, _, rest = reason[len(head) :].partition("']")
+            return f"{shown}`{name}{rest.replace(' ', '` ', 1)}"
+    return reason
