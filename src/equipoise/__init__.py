@@ -46,6 +46,8 @@ _LAZY = {  # scikit-learn is loaded only when an estimator is asked for
     "NeymanPearsonClassifier": "equipoise.estimators",
     "AUCClassifier": "equipoise.estimators",
     "frontier": "equipoise.estimators",
+    "audit": "equipoise.auditing",
+    "auditing": "equipoise",
     "estimators": "equipoise",
     "metrics": "equipoise",
     "datasets": "equipoise",
@@ -71,6 +73,7 @@ __all__ = [
     "NeymanPearsonClassifier",
     "AUCClassifier",
     "frontier",
+    "audit",
     "demographic_parity",
     "equal_opportunity",
     "equalized_odds",
@@ -113,5 +116,6 @@ __all__ = [
     "solvers",
     "datasets",
     "estimators",
+    "auditing",
     "metrics",
 ]
