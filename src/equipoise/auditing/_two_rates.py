@@ -1,13 +1,13 @@
 r"""Two independent rates: exact limits of a difference or a ratio, without splitting the error.
 
-Let `X_1`, `X_2` be binomial with probabilities `p_1`, `p_2`, and let ``E(p_1, p_2)`` rise in the first and fall
-in the second. Outcomes are ordered by an approximate upper limit `T(x)`; the exact limit is the
+Let `X_1`, `X_2` be binomial with probabilities `p_1`, `p_2`, and let ``E(p_1, p_2)`` rise in the first and
+fall in the second. Outcomes are ordered by an approximate upper limit `T(x)`; the exact limit is the
 largest `E` under which outcomes up to the one observed still have the probability `level` (Buehler 1957):
 
 1. ``R = {x: T(x) <= T(observed)}`` is made a staircase: with ``(x_1, x_2)`` it holds all outcomes with fewer
    hits of the first and more of the second. So ``P(R)`` falls in `p_1` and rises in `p_2`.
-2. For a limit `t`, the largest ``P(R)`` over ``E >= t`` lies on ``E = t``. One of the two probabilities is left
-   free there; it is taken from an exact interval of its own, whose small error is added (Berger & Boos 1994).
+2. For a limit `t`, the largest ``P(R)`` over ``E >= t`` lies on ``E = t``. One of the two probabilities is
+   left free there; it is taken from an exact interval of its own, whose small error is added (Berger & Boos 1994).
 3. The interval is cut in cells. Over a cell, ``P(R)`` is at most its value with `p_1` at the low end
    and `p_2` at the high end: a bound without a gap between grid points.
 

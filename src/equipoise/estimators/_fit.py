@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
+from equipoise import _check
 from equipoise.estimators._counted import Candidate, described, measure
 from equipoise.estimators._infeasible import (
     BrokenBound,
     broken_bounds,
     complain,
+    complain_of_promise,
     warn_of_constant,
 )
+from equipoise.estimators._promise.parts import Parts
+from equipoise.estimators._promise.walk import Walk, unpromised
 from equipoise.estimators._report import Report, make_report
+from equipoise.estimators._runner import seed_of
 from equipoise.estimators._threads import suitable_threads
 from equipoise.estimators._training import Previous, Task, Training
 from equipoise.problems import LearningProblem
-from equipoise.rows import Table
+from equipoise.rows import MemoryTable, Table
 
 
 def fit_two_classes(
-    estimator: Any, task: Task, table: Table, aim: float = 1.0
+    estimator: Any, task: Task, table: Table, aim: float = 1.0, walk: Walk | None = None
 ) -> tuple[LearningProblem, Candidate]:
     """Fit an estimator to the rows of a table, wherever they are; return its problem and the model.
 
     1. bind the constraints to the rows, and fit without them
-    2. solve under the constraints, so that they hold on counted rates
+    2. solve under the constraints, so that they hold on counted rates; with a `walk`, under tighter ones,
+       so that they can be promised for the population
     3. keep the model, its certificate, trace and report
     4. warn or raise where bounds are not met, or the budget ended first
 
@@ -34,7 +43,11 @@ def fit_two_classes(
         training = Training(task, table, estimator._runner(budget, aim), _previous(estimator))
         binding, unconstrained = training.bind_and_compare()  # 1
         problem = training.problem(binding)
-        fit = training.fit(problem, binding, unconstrained)  # 2
+        tested, models = None, 0
+        if walk is None:
+            fit = training.fit(problem, binding, unconstrained)  # 2
+        else:
+            fit, tested, models = walk.fit(training, binding, problem, unconstrained)
 
         def describe(fit: Candidate) -> tuple[Report, list[BrokenBound]]:
             compared = measure(problem, unconstrained.result, fit.allowed)
@@ -42,18 +55,46 @@ def fit_two_classes(
             if task.score is not None:
                 scores = training.score(fit.x), training.score(unconstrained.x)
                 report = report.ranked(str(task.score), *scores)
+            if walk is not None and tested is not None:
+                counted = np.array([line.true for line in report.constraints])
+                report = replace(report, promise=walk.promise(tested, counted, models))
             return report, broken_bounds(binding, problem, fit, task.true_metric)
 
         fit, (report, broken) = described(fit, describe, budget)  # 3
+        if report.promise is not None:
+            fit = unpromised(fit, report.promise)
         kept = {"classes_": table.labels, "report_": report}
         estimator._store(training.units, fit, budget, table.dtype, kept)
     owner, chosen = task.owner, estimator.on_infeasible
     complain(owner, chosen, broken, fit)  # 4
+    complain_of_promise(owner, chosen, report.promise)
     if not broken:
         usual = None if task.only_compare else unconstrained.x
         warn_of_constant(owner, chosen, problem, fit.x, usual, table.classes)
     estimator._warn_unfinished()
     return problem, fit
+
+
+def walk_of(estimator: Any, task: Task, table: MemoryTable, groups: Any = None) -> Walk | None:
+    """Return how promises are made of rows held out; None where nothing is to be promised."""
+    if estimator.confidence is None:
+        if groups is not None:
+            reason = "`groups` is for rows held out: set `confidence`."
+            raise _check.InputError(task.owner, reason, "groups")
+        return None
+    given = task.constraints
+    if isinstance(given, list | tuple) and not given:
+        reason = "`confidence` is for bounds: give `constraints`."
+        raise _check.InputError(task.owner, reason, "confidence")
+    parts = Parts.of(
+        task.owner,
+        table,
+        estimator.held_out,
+        ordered=estimator.ordered,
+        groups=groups,
+        seed=seed_of(estimator.random_state),
+    )
+    return Walk(task.owner, parts, given, estimator.confidence)
 
 
 def _previous(estimator: Any) -> Previous | None:

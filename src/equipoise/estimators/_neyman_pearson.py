@@ -17,7 +17,7 @@ from equipoise.estimators._inputs import read_table
 from equipoise.estimators._predictor import LinearPredictor
 from equipoise.estimators._sklearn import Interval, StrOptions, check_parameters
 from equipoise.estimators._training import Task
-from equipoise.rows import Table
+from equipoise.rows import MemoryTable, Table
 from equipoise.solvers import Solver
 
 # The share of `tol` that solvers aim for, since class losses near their bounds are flat. Chosen.
@@ -135,6 +135,11 @@ class NeymanPearsonClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         self.class_errors_ = problem.rows.wrong_by_class(fit.x) / table.class_totals()
         self.class_losses_ = self.class_errors_
         return self
+
+    def _rules(self) -> Any:
+        """Return the bound of the fit."""
+        table = MemoryTable(self.classes_, classes=self.classes_)
+        return self._task(table, *self._limits(table)).constraints
 
     def _task(self, table: Table, target: int, limits: np.ndarray) -> Task:
         own, other = table.classes[target], table.classes[1 - target]

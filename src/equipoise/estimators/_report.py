@@ -12,6 +12,10 @@ import numpy as np
 from equipoise.constraints import Binding
 from equipoise.estimators._counted import Candidate
 from equipoise.estimators._counts import GroupRates, ModelRates, wilson
+from equipoise.estimators._promise.promise import Promise
+
+SCOPE = "On the training rows; `confidence` makes bounds hold for new ones, and `evaluate` measures them:"
+TRAINED = "On the training rows:"
 
 # Groups of a sensitive column that the report lists, at the most. Chosen.
 MAX_GROUPS_LISTED = 50
@@ -82,6 +86,7 @@ class Report:
     problems_solved: int
     skipped: tuple[str, ...] = ()
     near: float | None = None  # the residual that `Result.near` proves
+    promise: Promise | None = None  # what is said of rows that nobody has seen
     ranking: tuple[str, float, float] | None = None  # of scores: a measure, and the plain model's
 
     def ranked(self, name: str, value: float, plain: float) -> Report:
@@ -104,6 +109,8 @@ class Report:
             f"KKT residual {self.residual:.1e}{self._near}; {self.problems_solved} problems solved",
         ]
         if self.constraints:
+            lines += ["", SCOPE if self.promise is None else str(self.promise)]
+            lines += [] if self.promise is None else ["", TRAINED]
             width = max(12, *(len(line.name) for line in self.constraints))
             lines += [
                 "",
