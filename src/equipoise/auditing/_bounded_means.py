@@ -1,13 +1,14 @@
 r"""Sums of means of bounded numbers: limits by exponential moments (Hoeffding 1963).
 
 A number in [0, 1] with mean `m` has no larger exponential moments than a hit of probability `m`; nor has the
-mean of such a number over all pairs of rows of two samples, as if it were one over as many independent pairs as
-the smaller sample has rows. For independent means ``M_j`` over ``n_j`` draws, of expectation ``m_j``, and ``c_j > 0``,
+mean of such a number over all pairs of rows of two samples, as if it were one over as many independent
+pairs as the smaller sample has rows. For independent means ``M_j`` over ``n_j`` draws, of expectation
+``m_j``, and ``c_j > 0``,
 
     P(sum c_j M_j <= v)  <=  exp(l v) prod_j (1 - m_j + m_j exp(-l c_j / n_j))^n_j   for every l > 0.
 
-The logarithm of the right-hand side is concave in `m`, so its largest value over ``sum c_j m_j >= t`` is found by
-one multiplier; the least over `l` is the p-value. Errors of the means add as squares.
+The logarithm of the right-hand side is concave in `m`, so its largest value over ``sum c_j m_j >= t`` is
+found by one multiplier; the least over `l` is the p-value. Errors of the means add as squares.
 """
 
 from __future__ import annotations

@@ -7,7 +7,8 @@ largest `E` under which outcomes up to the one observed still have the probabili
 1. ``R = {x: T(x) <= T(observed)}`` is made a staircase: with ``(x_1, x_2)`` it holds all outcomes with fewer
    hits of the first and more of the second. So ``P(R)`` falls in `p_1` and rises in `p_2`.
 2. For a limit `t`, the largest ``P(R)`` over ``E >= t`` lies on ``E = t``. One of the two probabilities is
-   left free there; it is taken from an exact interval of its own, whose small error is added (Berger & Boos 1994).
+   left free there; it is taken from an exact interval of its own, whose small error is added
+   (Berger & Boos 1994).
 3. The interval is cut in cells. Over a cell, ``P(R)`` is at most its value with `p_1` at the low end
    and `p_2` at the high end: a bound without a gap between grid points.
 

@@ -146,7 +146,7 @@ class ConstrainedClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         warm_start: bool = False,
         random_state: Any = None,
         confidence: float | None = None,
-        held_out: float = 0.4,
+        held_out: float = 0.5,
         ordered: bool = False,
     ) -> None:
         self.constraints = constraints
@@ -207,7 +207,7 @@ class ConstrainedClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         self.sensitive_names_ = names
         task = self._task()
         walk = walk_of(self, task, table, groups)
-        fit_two_classes(self, task, table if walk is None else walk.parts.training, walk=walk)
+        fit_two_classes(self, task, table if walk is None else walk.training, walk=walk)
         return self
 
     def _task(self) -> Task:

@@ -16,6 +16,7 @@ from equipoise.estimators._infeasible import (
     complain_of_promise,
     warn_of_constant,
 )
+from equipoise.estimators._promise.order_statistic import OrderStatistic
 from equipoise.estimators._promise.parts import Parts
 from equipoise.estimators._promise.walk import Walk, unpromised
 from equipoise.estimators._report import Report, make_report
@@ -27,7 +28,11 @@ from equipoise.rows import MemoryTable, Table
 
 
 def fit_two_classes(
-    estimator: Any, task: Task, table: Table, aim: float = 1.0, walk: Walk | None = None
+    estimator: Any,
+    task: Task,
+    table: Table,
+    aim: float = 1.0,
+    walk: Walk | OrderStatistic | None = None,
 ) -> tuple[LearningProblem, Candidate]:
     """Fit an estimator to the rows of a table, wherever they are; return its problem and the model.
 

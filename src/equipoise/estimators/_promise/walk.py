@@ -22,6 +22,7 @@ from equipoise.estimators._promise.promise import Promise, PromiseLine
 from equipoise.estimators._promise.testing import HeldOutRows, Tested, spreads
 from equipoise.estimators._training import Training
 from equipoise.problems import LearningProblem
+from equipoise.rows import MemoryTable
 from equipoise.terms import Combination
 
 # By how many standard errors of the rows held out the bounds are tightened, one after the other. Chosen: a
@@ -50,6 +51,11 @@ class Walk:
     constraints: Any
     confidence: float
 
+    @property
+    def training(self) -> MemoryTable:
+        """The rows to train on."""
+        return self.parts.training
+
     def fit(
         self,
         training: Training,
@@ -60,22 +66,27 @@ class Walk:
         """Return the model to keep, what its test says, and how many models were tested.
 
         1. tighten all bounds as far as is useful, then less and less
-        2. fit on the training rows, each model starting from the last
+        2. fit on the training rows, each model starting from the last; one that breaks its tightened
+           bounds there is left out
         3. stop at the first model whose test fails; keep the last that passed, or the first
         """
         held = HeldOutRows(self.owner, self.parts.testing, self.constraints, self.confidence)
         fits: list[tuple[float, Candidate]] = []
         kept: Candidate | None = None
         tested = 0
-        for number, offsets in self._tightened(training, binding, problem, unconstrained):  # 1
+        plan = list(self._tightened(training, binding, problem, unconstrained))  # 1
+        for number, offsets in plan:
             moved = problem.recombined(binding.combination.moved(np.r_[0.0, offsets]))
             fit = training.fit(moved, binding, unconstrained, ahead(fits, number))  # 2
             fits = [*fits[-1:], (number, fit)]
+            ended = training.runner.budget.wish is not None
+            if not (fit.keeps_bounds or ended or number == plan[-1][0]):
+                continue
             tested += 1
             passed = held.chance(*training.units.coefficients(fit.x)) <= held.level
             if passed or kept is None:
                 kept = fit
-            if not passed or training.runner.budget.wish is not None:  # 3
+            if not passed or ended:  # 3
                 break
         assert kept is not None
         allowed = allowances(binding, problem.facts.rounding, training.runner.tol)
