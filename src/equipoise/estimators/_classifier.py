@@ -74,6 +74,9 @@ class ConstrainedClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         The share of rows held out, with `confidence`.
     ordered : bool
         The rows are in order of time: hold out the last ones.
+    margin : "auto", optional
+        For few rows: tighten the bounds by the least margin with which rows left out keep them in
+        cross-validation, then fit to all rows. Nothing is promised.
 
     Attributes
     ----------
@@ -122,6 +125,7 @@ class ConstrainedClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         "confidence": [Interval(Real, 0, 1, closed="neither"), None],
         "held_out": [Interval(Real, 0, 1, closed="neither")],
         "ordered": ["boolean"],
+        "margin": [StrOptions({"auto"}), None],
     }
 
     def __init__(
@@ -148,6 +152,7 @@ class ConstrainedClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         confidence: float | None = None,
         held_out: float = 0.5,
         ordered: bool = False,
+        margin: str | None = None,
     ) -> None:
         self.constraints = constraints
         self.objective = objective
@@ -170,6 +175,7 @@ class ConstrainedClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         self.confidence = confidence
         self.held_out = held_out
         self.ordered = ordered
+        self.margin = margin
 
     def fit(
         self,

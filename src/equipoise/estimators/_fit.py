@@ -16,8 +16,9 @@ from equipoise.estimators._infeasible import (
     complain_of_promise,
     warn_of_constant,
 )
+from equipoise.estimators._promise.margin import CrossValidated
 from equipoise.estimators._promise.order_statistic import OrderStatistic
-from equipoise.estimators._promise.parts import Parts
+from equipoise.estimators._promise.parts import HoldingOut, Parts
 from equipoise.estimators._promise.walk import Walk, unpromised
 from equipoise.estimators._report import Report, make_report
 from equipoise.estimators._runner import seed_of
@@ -32,7 +33,7 @@ def fit_two_classes(
     task: Task,
     table: Table,
     aim: float = 1.0,
-    walk: Walk | OrderStatistic | None = None,
+    walk: Walk | OrderStatistic | CrossValidated | None = None,
 ) -> tuple[LearningProblem, Candidate]:
     """Fit an estimator to the rows of a table, wherever they are; return its problem and the model.
 
@@ -80,8 +81,15 @@ def fit_two_classes(
     return problem, fit
 
 
-def walk_of(estimator: Any, task: Task, table: MemoryTable, groups: Any = None) -> Walk | None:
-    """Return how promises are made of rows held out; None where nothing is to be promised."""
+def walk_of(estimator: Any, task: Task, table: MemoryTable, groups: Any = None) -> Any:
+    """Return how bounds are tightened for new rows, with a promise or without; None where they are not."""
+    margin = getattr(estimator, "margin", None)
+    if margin is not None and estimator.confidence is not None:
+        reason = "`margin` is for fits without a promise: leave out `confidence`, or `margin`."
+        raise _check.InputError(task.owner, reason, "margin")
+    if margin is not None:
+        seed = seed_of(estimator.random_state)
+        return CrossValidated(task.owner, table, task.constraints, seed)
     if estimator.confidence is None:
         if groups is not None:
             reason = "`groups` is for rows held out: set `confidence`."
@@ -91,14 +99,7 @@ def walk_of(estimator: Any, task: Task, table: MemoryTable, groups: Any = None) 
     if isinstance(given, list | tuple) and not given:
         reason = "`confidence` is for bounds: give `constraints`."
         raise _check.InputError(task.owner, reason, "confidence")
-    parts = Parts.of(
-        task.owner,
-        table,
-        estimator.held_out,
-        ordered=estimator.ordered,
-        groups=groups,
-        seed=seed_of(estimator.random_state),
-    )
+    parts = Parts.of(task.owner, table, HoldingOut.of(estimator, groups))
     return Walk(task.owner, parts, given, estimator.confidence)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from equipoise._status import Status
 from equipoise.constraints import Binding
 from equipoise.estimators._counted import Candidate
-from equipoise.estimators._promise.promise import Promise
+from equipoise.estimators._promised import Promise
 from equipoise.problems import LearningProblem
 
 # Broken bounds that a message lists, at the most. Chosen.

@@ -12,7 +12,7 @@ import numpy as np
 from equipoise.constraints import Binding
 from equipoise.estimators._counted import Candidate
 from equipoise.estimators._counts import GroupRates, ModelRates, wilson
-from equipoise.estimators._promise.promise import Promise
+from equipoise.estimators._promised import Promise
 
 SCOPE = "On the training rows; `confidence` makes bounds hold for new ones, and `evaluate` measures them:"
 TRAINED = "On the training rows:"

@@ -12,9 +12,9 @@ from equipoise.certificate import certify
 from equipoise.constraints import Binding
 from equipoise.estimators._counted import Candidate, Unconstrained, allowances, measure
 from equipoise.estimators._counted.candidate import counted_minus_smooth
-from equipoise.estimators._promise.promise import Promise
 from equipoise.estimators._promise.testing import HeldOutRows, Tested
 from equipoise.estimators._promise.walk import Walk
+from equipoise.estimators._promised import Promise
 from equipoise.estimators._training import Training
 from equipoise.models import linear_scores
 from equipoise.problems import LearningProblem

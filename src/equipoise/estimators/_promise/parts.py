@@ -8,7 +8,55 @@ from typing import Any
 import numpy as np
 
 from equipoise import _check
+from equipoise.estimators._runner import seed_of
 from equipoise.rows import MemoryTable
+
+
+@dataclass(frozen=True, eq=False)
+class HoldingOut:
+    """Which rows are held out.
+
+    Attributes
+    ----------
+    share : float
+        Of the rows that are held out.
+    ordered : bool
+        Hold out the last rows, instead of random ones.
+    groups : array of shape (n,), optional
+        Rows with the same value stay together, as they are not independent; one row of each
+        such group tests.
+    seed : int
+    """
+
+    share: float
+    ordered: bool = False
+    groups: Any = None
+    seed: int = 0
+
+    @staticmethod
+    def of(estimator: Any, groups: Any = None) -> HoldingOut:
+        """Return what an estimator asks for."""
+        seed = seed_of(estimator.random_state)
+        return HoldingOut(estimator.held_out, estimator.ordered, groups, seed)
+
+    def divided(self, owner: str, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows to train on and those to test with, of `n` rows."""
+        codes, count = np.arange(n), n
+        if self.groups is not None:
+            given = _check.labels(owner, "groups", self.groups)
+            if given.size != n:
+                rule = f"must have one entry for each of the {n} rows"
+                _check.fail(owner, "groups", rule, given.size)
+            found, first, codes = np.unique(given, return_index=True, return_inverse=True)
+            codes, count = np.argsort(np.argsort(first))[codes], found.size  # as they appear
+        held = min(max(1, round(self.share * count)), count - 1)
+        rng = np.random.default_rng(self.seed)
+        turn = np.arange(count) if self.ordered else rng.permutation(count)
+        out = np.isin(codes, turn[count - held :])
+        rows = np.flatnonzero(out)
+        if self.groups is not None:
+            rows = np.sort(_one_of_each(codes, rows, rng))
+        return np.flatnonzero(~out), rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,53 +67,10 @@ class Parts:
     testing: MemoryTable
 
     @staticmethod
-    def of(
-        owner: str,
-        table: MemoryTable,
-        share: float,
-        *,
-        ordered: bool = False,
-        groups: Any = None,
-        seed: int = 0,
-    ) -> Parts:
-        """Divide the rows of a table.
-
-        Parameters
-        ----------
-        owner : str
-            Whom messages name.
-        table : MemoryTable
-        share : float
-            Of the rows that are held out.
-        ordered : bool
-            Hold out the last rows, instead of random ones.
-        groups : array of shape (n,), optional
-            Rows with the same value stay together, as they are not independent; one row of each
-            such group tests.
-        seed : int
-        """
-        n = table.n_rows
-        if groups is None:
-            codes, count = np.arange(n), n
-        else:
-            given = _check.labels(owner, "groups", groups)
-            if given.size != n:
-                _check.fail(
-                    owner, "groups", f"must have one entry for each of the {n} rows", given.size
-                )
-            found, first, codes = np.unique(given, return_index=True, return_inverse=True)
-            codes, count = (
-                np.argsort(np.argsort(first))[codes],
-                found.size,
-            )  # in order of appearance
-        held = min(max(1, round(share * count)), count - 1)
-        rng = np.random.default_rng(seed)
-        turn = np.arange(count) if ordered else rng.permutation(count)
-        out = np.isin(codes, turn[count - held :])
-        rows = np.flatnonzero(out)
-        if groups is not None:
-            rows = np.sort(_one_of_each(codes, rows, rng))
-        parts = Parts(table.part(np.flatnonzero(~out)), table.part(rows))
+    def of(owner: str, table: MemoryTable, settings: HoldingOut) -> Parts:
+        """Divide the rows of a table."""
+        training, testing = settings.divided(owner, table.n_rows)
+        parts = Parts(table.part(training), table.part(testing))
         parts._check(owner, table)
         return parts
 

@@ -56,6 +56,18 @@ class HeldOutRows:
                 break
         return worst
 
+    def promised(self, coef: np.ndarray, intercept: np.ndarray, bound: float) -> float:
+        """Return the bound that can be promised of a model, where `bound` is that of all inequalities."""
+        rules, loosened = self.rules(coef, intercept), []
+        for row in self.inequalities:
+            measure = rules.measure(row)
+            if row.sense == "<=":
+                loosened.append(measure.upper(self.level) - row.bound)
+            else:
+                loosened.append(row.bound - measure.lower(self.level))
+        least = all(row.sense == ">=" for row in self.inequalities)
+        return bound + max(loosened, default=0.0) * (-1.0 if least else 1.0)
+
     def tested(self, coef: np.ndarray, intercept: np.ndarray, all_rows: int) -> Tested:
         """Return all that the rows say of a model."""
         rules = self.rules(coef, intercept)

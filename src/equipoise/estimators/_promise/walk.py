@@ -15,11 +15,11 @@ import numpy as np
 
 from equipoise._status import Status
 from equipoise.constraints import Binding
+from equipoise.estimators._continuation import ahead
 from equipoise.estimators._counted import Candidate, Unconstrained, allowances, measure
-from equipoise.estimators._frontier.continuation import ahead
 from equipoise.estimators._promise.parts import Parts
-from equipoise.estimators._promise.promise import Promise, PromiseLine
 from equipoise.estimators._promise.testing import HeldOutRows, Tested, spreads
+from equipoise.estimators._promised import Promise, PromiseLine
 from equipoise.estimators._training import Training
 from equipoise.problems import LearningProblem
 from equipoise.rows import MemoryTable
