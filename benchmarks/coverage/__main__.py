@@ -77,8 +77,8 @@ def write(page: Page, done: dict[str, Any]) -> None:
     page.say("## Promises on five splits\n")
     page.say(
         "70 % of the rows train, half of them held out for the test that makes the promise; the gap is "
-        "counted on the other 30 %, whose own error is about as large as the margin. *unpromised*: the same fit "
-        "without `confidence`, on all training rows."
+        "counted on the other 30 %, whose own error is about as large as the margin. *unpromised*: the same "
+        "fit without `confidence`, on all training rows."
     )
     page.table("case", "promised", "gap within", "gap within, unpromised", "accuracy", "unpromised")
     for i, (case, level) in enumerate(SPLIT_CASES):
@@ -107,8 +107,8 @@ def _write_fits(page: Page, done: dict[str, Any]) -> None:
     page.say("\n## Promises of fits\n")
     page.say(
         f"A data set is taken as the population; {ROWS} rows are drawn with replacement, a model is fitted "
-        "with `confidence`, and its rates are counted on the whole population. *broken*: fits that promised a "
-        "bound which the population breaks; it may be at most one minus the confidence. *given up*: accuracy "
+        "with `confidence`, and its rates are counted on the whole population. *broken*: fits that promised "
+        "a bound which the population breaks; it may be at most one minus the confidence. *given up*: accuracy "
         "on the population, compared with the fit without a promise to the same rows, which breaks the bound "
         "there as often as the last column says."
     )

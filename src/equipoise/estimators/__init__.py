@@ -6,6 +6,7 @@ from equipoise.estimators._frontier.curve import Frontier, FrontierPoint
 from equipoise.estimators._frontier.frontier import frontier
 from equipoise.estimators._infeasible import InfeasibleError, InfeasibleWarning
 from equipoise.estimators._neyman_pearson import NeymanPearsonClassifier
+from equipoise.estimators._promised import Promise, PromiseLine
 from equipoise.estimators._report import ConstraintLine, GroupLine, Report
 from equipoise.estimators._stream.stream import Stream
 
@@ -21,5 +22,7 @@ __all__ = [
     "Report",
     "ConstraintLine",
     "GroupLine",
+    "Promise",
+    "PromiseLine",
     "Stream",
 ]

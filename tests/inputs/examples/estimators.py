@@ -41,6 +41,9 @@ shared = {
     "callback": optional(function(lambda iteration: None)),
     "warm_start": flag(False),
     "random_state": optional(count(0)),
+    "confidence": optional(share(None)),
+    "held_out": share(0.5),
+    "ordered": flag(False),
 }
 
 
@@ -59,9 +62,12 @@ def bounded(**parameters):
     return NeymanPearsonClassifier(**parameters).fit(X, Y)
 
 
+PROMISING = ConstrainedClassifier(
+    demographic_parity(0.9), max_steps=3, on_infeasible="ignore", confidence=0.5
+)
 QUICK = ConstrainedClassifier(PARITY, max_steps=3, on_infeasible="ignore")
 RANKING = AUCClassifier(auc_parity("inter", 0.5), max_steps=3, on_infeasible="ignore")
-FITTED = ConstrainedClassifier(max_steps=3).fit(X, Y)
+FITTED = ConstrainedClassifier(PARITY, max_steps=3, on_infeasible="ignore").fit(X, Y, GROUPS)
 
 
 def started(X, y, classes, sensitive_features, sample_weight):
@@ -81,6 +87,7 @@ EXAMPLES = {
             "true_metric": flag(True),
             "min_cell": count(2),
             "small_cells": strict("skip"),
+            "margin": optional(strict(None)),
             **shared,
         },
     ),
@@ -122,12 +129,13 @@ EXAMPLES = {
         },
     ),
     "ConstrainedClassifier.fit": (
-        QUICK.fit,
+        PROMISING.fit,
         {
             "X": strict(X),
             "y": strict(Y),
             "sensitive_features": strict(GROUPS),
             "sample_weight": weights,
+            "groups": optional(strict(np.arange(40))),
         },
     ),
     "AUCClassifier.fit": (
@@ -137,6 +145,7 @@ EXAMPLES = {
             "y": strict(Y),
             "sensitive_features": strict(GROUPS),
             "sample_weight": weights,
+            "groups": optional(strict(None)),
         },
     ),
     "ConstrainedClassifier.partial_fit": (
@@ -151,7 +160,22 @@ EXAMPLES = {
     ),
     "NeymanPearsonClassifier.fit": (
         NeymanPearsonClassifier(0.6, tol=1e-3).fit,
-        {"X": strict(X), "y": strict(Y), "sample_weight": weights},
+        {
+            "X": strict(X),
+            "y": strict(Y),
+            "sample_weight": weights,
+            "groups": optional(strict(None)),
+        },
+    ),
+    "ConstrainedClassifier.evaluate": (
+        FITTED.evaluate,
+        {
+            "X": strict(X),
+            "y": strict(Y),
+            "sensitive_features": optional(strict(GROUPS)),
+            "confidence": share(0.9),
+            "sample_weight": optional(strict(np.ones(40))),
+        },
     ),
     "ConstrainedClassifier.predict": (FITTED.predict, {"X": strict(X)}),
     "ConstrainedClassifier.predict_proba": (FITTED.predict_proba, {"X": strict(X)}),

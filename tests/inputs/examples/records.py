@@ -53,4 +53,5 @@ RECORDS = {
         "ConstraintLine",
     ),
     *("GroupLine", "Stream"),
+    *("Promise", "PromiseLine", "Audit", "AuditLine"),
 }
