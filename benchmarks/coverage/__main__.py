@@ -108,9 +108,9 @@ def _write_fits(page: Page, done: dict[str, Any]) -> None:
     page.say(
         f"A data set is taken as the population; {ROWS} rows are drawn with replacement, a model is fitted "
         "with `confidence`, and its rates are counted on the whole population. *broken*: fits that promised "
-        "a bound which the population breaks; it may be at most one minus the confidence. *given up*: accuracy "
-        "on the population, compared with the fit without a promise to the same rows, which breaks the bound "
-        "there as often as the last column says."
+        "a bound which the population breaks; it may be at most one minus the confidence. *given up*: "
+        "accuracy on the population, compared with the fit without a promise to the same rows, which "
+        "breaks the bound there as often as the last column says."
     )
     page.table("case", "confidence", "fits", "promised", "broken", "given up", "unpromised breaks")
     total = 0

@@ -89,7 +89,7 @@ def walk_of(estimator: Any, task: Task, table: MemoryTable, groups: Any = None) 
         raise _check.InputError(task.owner, reason, "margin")
     if margin is not None:
         seed = seed_of(estimator.random_state)
-        return CrossValidated(task.owner, table, task.constraints, seed)
+        return CrossValidated(task.owner, table, seed)
     if estimator.confidence is None:
         if groups is not None:
             reason = "`groups` is for rows held out: set `confidence`."
@@ -100,7 +100,7 @@ def walk_of(estimator: Any, task: Task, table: MemoryTable, groups: Any = None) 
         reason = "`confidence` is for bounds: give `constraints`."
         raise _check.InputError(task.owner, reason, "confidence")
     parts = Parts.of(task.owner, table, HoldingOut.of(estimator, groups))
-    return Walk(task.owner, parts, given, estimator.confidence)
+    return Walk(task.owner, parts, estimator.confidence)
 
 
 def _previous(estimator: Any) -> Previous | None:

@@ -163,7 +163,7 @@ def _held_out(
     found = {"test_value": value, "test_accuracy": _accuracy(rows, fit.x)}
     if estimator.confidence is not None:
         shared = 1.0 - (1.0 - estimator.confidence) / points  # all points are promised at once
-        held = HeldOutRows(task.owner, table, task.constraints, shared)
+        held = HeldOutRows(task.owner, table, binding.inequalities, shared)
         found["promised"] = held.promised(*training.units.coefficients(fit.x), bound)
     return found
 

@@ -31,14 +31,12 @@ class CrossValidated:
     ----------
     owner : str
     training : MemoryTable
-    constraints : Constraint or sequence of them
     seed : int
         For the parts of the rows.
     """
 
     owner: str
     training: MemoryTable
-    constraints: Any
     seed: int = 0
 
     def fit(
@@ -52,7 +50,7 @@ class CrossValidated:
         left_out = np.zeros((len(MARGINS), len(binding.inequalities)))
         order = np.random.default_rng(self.seed).permutation(self.training.n_rows)
         for fold in range(FOLDS):
-            left_out += self._values(training, order[fold::FOLDS]) / FOLDS
+            left_out += self._values(training, binding.names, order[fold::FOLDS]) / FOLDS
         kept = np.flatnonzero((left_out <= 0.0).all(axis=1))
         chosen = MARGINS[kept[0] if kept.size else -1]
         moved = problem.recombined(
@@ -76,8 +74,8 @@ class CrossValidated:
         """Return None: nothing is promised."""
         return None
 
-    def _values(self, whole: Training, held: np.ndarray) -> np.ndarray:
-        """Return the constraint functions on rows left out, for every margin."""
+    def _values(self, whole: Training, names: tuple[str, ...], held: np.ndarray) -> np.ndarray:
+        """Return the constraint functions on rows left out, for every margin; 0 of groups not there."""
         inside = np.ones(self.training.n_rows, dtype=bool)
         inside[held] = False
         own, other = self.training.part(np.flatnonzero(inside)), self.training.part(held)
@@ -92,23 +90,27 @@ class CrossValidated:
             objective=task.objective,
             best_loss=unconstrained.loss,
             min_cell=2,
-            small_cells=task.small_cells,
+            small_cells="skip",
             owner=self.owner,
         )
         rows = other.row_sums(training.units, apart.specs)
-        found, fits = [], []
-        for margin in MARGINS:
+        known = [i for i, name in enumerate(apart.names) if name in names]
+        places = [names.index(apart.names[i]) for i in known]
+        found = np.zeros((len(MARGINS), len(names)))
+        fits: list[tuple[float, Candidate]] = []
+        for i, margin in enumerate(MARGINS):
             offsets = self._offsets(training, binding, unconstrained, margin)
             moved = problem.recombined(binding.combination.moved(np.r_[0.0, offsets]))
             fit = training.fit(moved, binding, unconstrained, ahead(fits, margin))
             fits = [*fits[-1:], (margin, fit)]
-            found.append(apart.combination.plain_values(rows.thresholded(fit.x))[1:])
-        return np.array(found)
+            values = apart.combination.plain_values(rows.thresholded(fit.x))[1:]
+            found[i, places] = values[known]
+        return found
 
     def _offsets(
         self, training: Training, binding: Binding, unconstrained: Unconstrained, margin: float
     ) -> np.ndarray:
         model = training.units.coefficients(unconstrained.x)
         rows = self.training.n_rows
-        errors = spreads(self.owner, self.training, self.constraints, model, rows)
+        errors = spreads(self.owner, self.training, binding.inequalities, model, rows)
         return np.minimum(margin * errors, MOST_GIVEN_UP * room(binding.combination))

@@ -72,7 +72,7 @@ class OrderStatistic:
             result = fit.result.judged(verdict, x=x, certificate=certificate, state=None)
             allowed = allowances(binding, problem.facts.rounding, training.runner.tol)
             fit = measure(problem, result, allowed, shifted)
-        held = HeldOutRows(walk.owner, testing, walk.constraints, walk.confidence)
+        held = HeldOutRows(walk.owner, testing, binding.inequalities, walk.confidence)
         rows = training.table.n_rows + testing.n_rows
         return fit, held.tested(*training.units.coefficients(fit.x), rows), 1
 

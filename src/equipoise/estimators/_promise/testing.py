@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -33,13 +32,18 @@ class Tested:
 
 
 class HeldOutRows:
-    """Rows to test models on, with the rules they must keep."""
+    """Rows to test models on, with the inequalities that training has bound."""
 
-    def __init__(self, owner: str, table: MemoryTable, constraints: Any, confidence: float) -> None:
+    def __init__(
+        self,
+        owner: str,
+        table: MemoryTable,
+        inequalities: tuple[Inequality, ...],
+        confidence: float,
+    ) -> None:
         self._owner, self._table, self.level = owner, table, 1.0 - confidence
-        listed = constraints if isinstance(constraints, list | tuple) else (constraints,)
+        self.inequalities = inequalities
         self._sample = Sample(table, owner=owner, min_cell=2, small_cells="skip")
-        self.inequalities = tuple(row for rule in listed for row in rule.expand(self._sample))
 
     def rules(self, coef: np.ndarray, intercept: np.ndarray) -> Rules:
         """Return the measures of a linear model's predictions and scores."""
@@ -89,7 +93,7 @@ class HeldOutRows:
 def spreads(
     owner: str,
     table: MemoryTable,
-    constraints: Any,
+    inequalities: tuple[Inequality, ...],
     model: tuple[np.ndarray, np.ndarray],
     rows: int,
 ) -> np.ndarray:
@@ -97,7 +101,7 @@ def spreads(
 
     Planned with the predictions of a model on the training rows.
     """
-    plan = HeldOutRows(owner, table, constraints, 0.5)
+    plan = HeldOutRows(owner, table, inequalities, 0.5)
     rules, found = plan.rules(*model), []
     for row in plan.inequalities:
         assert row.expression is not None

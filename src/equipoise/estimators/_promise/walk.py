@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -42,13 +41,11 @@ class Walk:
     ----------
     owner : str
     parts : Parts
-    constraints : Constraint or sequence of them
     confidence : float
     """
 
     owner: str
     parts: Parts
-    constraints: Any
     confidence: float
 
     @property
@@ -70,7 +67,7 @@ class Walk:
            bounds there is left out
         3. stop at the first model whose test fails; keep the last that passed, or the first
         """
-        held = HeldOutRows(self.owner, self.parts.testing, self.constraints, self.confidence)
+        held = HeldOutRows(self.owner, self.parts.testing, binding.inequalities, self.confidence)
         fits: list[tuple[float, Candidate]] = []
         kept: Candidate | None = None
         tested = 0
@@ -105,7 +102,7 @@ class Walk:
         """Yield what is added to the constraint functions, with its size in standard errors."""
         model = training.units.coefficients(unconstrained.x)
         rows = self.parts.testing.n_rows
-        errors = spreads(self.owner, self.parts.training, self.constraints, model, rows)
+        errors = spreads(self.owner, self.parts.training, binding.inequalities, model, rows)
         most = MOST_GIVEN_UP * room(binding.combination)
         last = None
         for number in TIGHTENED:
