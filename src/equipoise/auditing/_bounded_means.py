@@ -22,7 +22,8 @@ from scipy.optimize import brentq, minimize_scalar
 
 from equipoise.auditing._measure import Measure
 
-HALVINGS = 60  # of an interval, until nothing is left of it in floating point
+HALVINGS = 40  # of an interval, until 1e-12 of it is left; what is left errs on the safe side
+LIMIT_TOLERANCE = 1e-5  # limits are found to this, and moved outwards by as much. Chosen.
 
 
 @final
@@ -93,8 +94,10 @@ class BoundedMeans(Measure):
         if not all(self.rows) or self.chance(highest, level) > level:
             return highest
         wanted = math.log(level)
-        found = brentq(lambda t: self._log_chance(t) - wanted, self.value, highest, xtol=1e-7)
-        return min(highest, float(found) + 1e-7)
+        found = brentq(
+            lambda t: self._log_chance(t) - wanted, self.value, highest, xtol=LIMIT_TOLERANCE
+        )
+        return min(highest, float(found) + LIMIT_TOLERANCE)
 
     def chance(self, limit: float, level: float) -> float:
         """Return the p-value."""
@@ -118,12 +121,14 @@ class BoundedMeans(Measure):
 
         middle = math.log(4.0 * (target - value) / float((c * c / n).sum()))
         around = (middle - 6.0, middle + 8.0)
-        found = minimize_scalar(exponent, bounds=around, method="bounded", options={"xatol": 1e-4})
+        found = minimize_scalar(exponent, bounds=around, method="bounded", options={"xatol": 1e-2})
         return min(0.0, float(found.fun))
 
 
 def _largest(n: np.ndarray, c: np.ndarray, kappa: np.ndarray, target: float) -> np.ndarray:
     """Return the expectations that sum to the target and make the bound largest."""
+    if n.size == 1:
+        return np.array([target / c[0]])
     # in units of n / c, the condition is m = 1 / kappa - n / (c mu), held within [0, 1]
     low, high = 0.0, float((kappa * n / (c * np.maximum(1.0 - kappa, 1e-300))).max())
     for _ in range(HALVINGS):

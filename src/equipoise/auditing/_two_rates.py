@@ -24,9 +24,10 @@ from functools import cached_property
 from typing import final
 
 import numpy as np
-from scipy.special import betaincinv, gammaln, ndtri
+from scipy.special import betaincinv, ndtri
 
 from equipoise.auditing._measure import Measure
+from equipoise.auditing._window import Window
 
 # The share of the error that is spent on the interval of the probability left free. Chosen: its interval
 # grows with the logarithm only.
@@ -34,10 +35,6 @@ FREE_SHARE = 0.01
 
 # Cells are so many to a standard error of the difference. Each loses that much of sharpness. Chosen.
 CELLS_PER_ERROR = 24
-
-# Standard deviations, and outcomes, on both sides of a mean that are added up; what lies beyond is
-# counted as if it were in R. Chosen.
-WINDOW = (6.5, 12.0)
 
 # Limits are found to this share of the standard error. Chosen.
 LIMIT_TOLERANCE = 0.01
@@ -172,8 +169,8 @@ class _Region:
         p, q = self._cells(limit)
         if not p.size:
             return self._spent
-        first = _Window.of(self._rates.rows[0], p)
-        second = _Window.of(self._rates.rows[1], q)
+        first = Window.of(self._rates.rows[0], p)
+        second = Window.of(self._rates.rows[1], q)
         least = self._least(first.hits)
         beyond, inside = second.at_least(q, least)
         below = first.pmf(p)
@@ -220,39 +217,3 @@ class _Region:
             low = np.where(inside, low, middle + 1.0)
             low = np.minimum(low, high)
         return np.minimum.accumulate(high[::-1])[::-1]  # the staircase that holds them all
-
-
-@dataclass(frozen=True)
-class _Window:
-    """The outcomes of one rate that matter, and their probabilities."""
-
-    rows: int
-    hits: np.ndarray
-
-    @staticmethod
-    def of(rows: int, p: np.ndarray) -> _Window:
-        """Return the outcomes around the means for these probabilities."""
-        low, high = float(p.min()), float(p.max())
-        widths = [WINDOW[0] * math.sqrt(rows * v * (1.0 - v)) + WINDOW[1] for v in (low, high)]
-        first = max(0, math.floor(rows * low - widths[0]))
-        last = min(rows, math.ceil(rows * high + widths[1]))
-        return _Window(rows, np.arange(first, last + 1, dtype=np.float64))
-
-    def pmf(self, p: np.ndarray) -> np.ndarray:
-        """Return the probabilities (cells, outcomes)."""
-        n, k = self.rows, self.hits
-        ways = gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            yes = np.where(k == 0, 0.0, k * np.log(p)[:, None])
-            no = np.where(k == n, 0.0, (n - k) * np.log1p(-p)[:, None])
-        return np.exp(ways + yes + no)
-
-    def at_least(self, p: np.ndarray, least: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return what lies beyond the window (cells,), and P(hits >= least) inside it (cells, m)."""
-        pmf = self.pmf(p)
-        beyond = np.maximum(1.0 - pmf.sum(axis=1), 0.0)
-        tail = np.concatenate(
-            (np.cumsum(pmf[:, ::-1], axis=1)[:, ::-1], np.zeros((p.size, 1))), axis=1
-        )
-        place = np.clip(least - self.hits[0], 0, self.hits.size).astype(int)
-        return beyond, tail[:, place]
