@@ -90,9 +90,9 @@ def test_one_bounded_mean_has_the_limit_of_relative_entropy():
 
 
 def test_limits_of_a_sum_of_means_hold():
-    rows, level = (6, 5), 0.1
+    rows, level = (4, 3), 0.1
     limits = {
-        x: BoundedMeans.of([x[0] / 6, x[1] / 5], list(rows), [1.0, -0.5], 0.2).upper(level)
+        x: BoundedMeans.of([x[0] / 4, x[1] / 3], list(rows), [1.0, -0.5], 0.2).upper(level)
         for x in outcomes(rows)
     }
     for p in SHARES[1:-1:2]:

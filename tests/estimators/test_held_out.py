@@ -70,8 +70,9 @@ def test_promised_bounds_are_broken_rarely():
     assert broken <= 5  # 2.5 expected at the most
 
 
-def test_where_nothing_can_be_promised_a_warning_says_what_could_be(census):
-    rule = demographic_parity(0.01)
+def test_where_nothing_can_be_promised_a_warning_says_what_could_be():
+    census = make_census(600, seed=0)
+    rule = demographic_parity(0.05)
     model = ConstrainedClassifier(rule, confidence=0.99)
     with pytest.warns(InfeasibleWarning, match="NOT promised with confidence 99 %"):
         fitted(model, census)
@@ -80,10 +81,10 @@ def test_where_nothing_can_be_promised_a_warning_says_what_could_be(census):
     assert not promise.kept
     assert not model.result_.success
     worst = max(promise.lines, key=lambda line: line.promised)
-    assert worst.promised > 0.01
+    assert worst.promised > 0.05
     assert gap(model) <= worst.promised
-    assert promise.rows_needed > 3000
-    assert f"{worst.promised:.4g} instead of 0.01" in str(model.report_)
+    assert promise.rows_needed > 600
+    assert f"{worst.promised:.4g} instead of 0.05" in str(model.report_)
     with pytest.raises(InfeasibleError, match="NOT promised"):
         fitted(ConstrainedClassifier(rule, confidence=0.99, on_infeasible="raise"), census)
 
@@ -146,10 +147,10 @@ def test_the_order_statistic_is_the_lowest_that_can_be_promised(bound):
 
 @pytest.mark.parametrize("minimise", [0, 1])
 def test_neyman_pearson_promises_its_bound(census, minimise):
-    model = NeymanPearsonClassifier(0.1, minimise=minimise, confidence=0.9).fit(census.X, census.y)
+    model = NeymanPearsonClassifier(0.1, minimise=minimise, confidence=0.95).fit(census.X, census.y)
     promise = model.report_.promise
     assert promise.kept
-    assert promise.lines[0].p_value <= 0.1
+    assert promise.lines[0].p_value <= 0.05
     bounded = 1 - minimise
     rows = WHOLE.y == bounded
     error = np.mean(model.predict(WHOLE.X)[rows] != bounded)
@@ -161,7 +162,7 @@ def test_neyman_pearson_promises_its_bound(census, minimise):
 
 
 def test_neyman_pearson_without_a_threshold_walks(census):
-    model = NeymanPearsonClassifier(0.4, radius=0.5, confidence=0.9).fit(census.X, census.y)
+    model = NeymanPearsonClassifier(0.6, radius=0.5, confidence=0.9).fit(census.X, census.y)
     assert model.report_.promise.kept
     assert model.report_.promise.models_tested > 1
 

@@ -116,8 +116,8 @@ class BoundedMeans(Measure):
         def exponent(log_l: float) -> float:
             kappa = -np.expm1(-math.exp(log_l) * c / n)
             m = _largest(n, c, kappa, target)
-            with np.errstate(divide="ignore"):
-                return math.exp(log_l) * value + float(n @ np.log1p(-m * kappa))
+            inside = np.log1p(-np.minimum(m * kappa, 1.0 - 1e-16))  # finite, for the search
+            return math.exp(log_l) * value + float(n @ inside)
 
         middle = math.log(4.0 * (target - value) / float((c * c / n).sum()))
         around = (middle - 6.0, middle + 8.0)

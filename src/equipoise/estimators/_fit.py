@@ -72,8 +72,10 @@ def fit_two_classes(
         kept = {"classes_": table.labels, "report_": report}
         estimator._store(training.units, fit, budget, table.dtype, kept)
     owner, chosen = task.owner, estimator.on_infeasible
-    complain(owner, chosen, broken, fit)  # 4
-    complain_of_promise(owner, chosen, report.promise)
+    if report.promise is None:
+        complain(owner, chosen, broken, fit)  # 4
+    else:  # what was asked for is the population; the training rows are only a part of the way
+        complain_of_promise(owner, chosen, report.promise)
     if not broken:
         usual = None if task.only_compare else unconstrained.x
         warn_of_constant(owner, chosen, problem, fit.x, usual, table.classes)
