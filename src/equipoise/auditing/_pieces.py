@@ -59,13 +59,11 @@ def joined(pieces: list[Piece], constant: float = 0.0) -> Measure:
         return replace(pieces[0], offset=pieces[0].offset + constant).alone()
     constant += sum(piece.offset for piece in pieces)
     if len(pieces) == 2 and all(piece.counts for piece in pieces):
-        first, second = (OneRate.of(p.hits, p.draws, p.factor) for p in pieces)
-        turned = (
-            second.rows - second.hits
-        )  # a difference: the second rate is taken the other way round
-        offset = constant + first.offset + second.offset + second.factor
-        hits, rows = (first.hits, turned), (first.rows, second.rows)
-        return TwoRates(hits, rows, (first.factor, second.factor), offset)
+        a, b = (OneRate.of(piece.hits, piece.draws, piece.factor) for piece in pieces)
+        # a sum is a difference: the second rate is taken the other way round
+        hits, rows = (a.hits, b.rows - b.hits), (a.rows, b.rows)
+        offset = constant + a.offset + b.offset + b.factor
+        return TwoRates(hits, rows, (a.factor, b.factor), offset)
     return BoundedMeans.of(
         [piece.mean for piece in pieces],
         [piece.draws for piece in pieces],

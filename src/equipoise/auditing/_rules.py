@@ -78,7 +78,8 @@ class Rules:
 
     def _resolved(self, row: Inequality, expression: Expression) -> Parts:
         """Return the parts with their groups found, in an order of their own."""
-        owner, found = self._rows.owner, []
+        owner = self._rows.owner
+        found: list[tuple[float, Any]] = []
         for factor, part in expression.parts:
             if isinstance(part, Rate):
                 found.append((factor, Event.of(owner, row.name, part, self._sample)))
