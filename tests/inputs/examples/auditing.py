@@ -8,7 +8,7 @@ from tests.inputs.zoo import also, optional, share, strict, told_as
 
 # Of two that do not fit together, a message names the second.
 ARGUMENTS = {
-    "y": told_as(strict(Y), "predictions"),
+    "y": told_as(strict(Y), "predictions", "scores"),
     "predictions": strict(Y[::-1].copy()),
     "constraints": also(strict(PARITY), "empty list", "empty array"),
     "sensitive_features": strict(GROUPS),

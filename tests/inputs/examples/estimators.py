@@ -172,9 +172,9 @@ EXAMPLES = {
         {
             "X": strict(X),
             "y": strict(Y),
-            "sensitive_features": optional(strict(GROUPS)),
+            "sensitive_features": strict(GROUPS),
             "confidence": share(0.9),
-            "sample_weight": optional(strict(np.ones(40))),
+            "sample_weight": weights,
         },
     ),
     "ConstrainedClassifier.predict": (FITTED.predict, {"X": strict(X)}),
