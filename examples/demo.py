@@ -65,7 +65,7 @@ def plot(path: Path, plain: tuple[float, float], curve: list[tuple[float, float,
 def main() -> None:
     """Run the demo."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=20_000)
+    parser.add_argument("--rows", type=int, default=40_000)
     parser.add_argument("--output", type=Path, default=Path("demo-output/tradeoff.png"))
     arguments = parser.parse_args()
     started = time.perf_counter()

@@ -24,6 +24,10 @@ class Measure(ABC):
     def spread(self) -> float:
         """The standard error of the value, estimated; only to plan with."""
 
+    def spread_at(self, limit: float) -> float:
+        """Return the standard error if the number were `limit`; as it is where that is not known."""
+        return self.spread
+
     @property
     @abstractmethod
     def fewest(self) -> int:

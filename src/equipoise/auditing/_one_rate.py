@@ -45,6 +45,11 @@ class OneRate(Measure):
         share = (self.hits + 1.0) / (self.rows + 2.0)
         return self.factor * math.sqrt(share * (1.0 - share) / max(self.rows, 1))
 
+    def spread_at(self, limit: float) -> float:
+        """Return the standard error at the share that gives `limit`, or at the share at hand."""
+        share = min(max((limit - self.offset) / self.factor, 0.0), 1.0)
+        return max(self.spread, self.factor * math.sqrt(share * (1.0 - share) / max(self.rows, 1)))
+
     @property
     def fewest(self) -> int:
         """The rows."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -99,15 +99,15 @@ def spreads(
 ) -> np.ndarray:
     """Return the standard error that every constraint function will have on so many rows.
 
-    Planned with the predictions of a model on the training rows.
+    Planned with the predictions of a model on the training rows, and with rates at their bounds.
     """
     plan = HeldOutRows(owner, table, inequalities, 0.5)
     rules, found = plan.rules(*model), []
     for row in plan.inequalities:
         assert row.expression is not None
-        whole = row.expression
+        whole, limit = row.expression, row.bound
         if row.denominator is not None:
-            whole = whole - row.bound * row.denominator
-        linear = Inequality(row.name, row.kind, row.groups, whole, row.sense, row.bound, row.source)
-        found.append(row.factor * rules.measure(linear).spread)
+            whole, limit = whole - row.bound * row.denominator, 0.0
+        linear = replace(row, expression=whole, denominator=None)
+        found.append(row.factor * rules.measure(linear).spread_at(limit))
     return np.array(found) * np.sqrt(table.n_rows / rows)
