@@ -47,6 +47,8 @@ _LAZY = {  # scikit-learn is loaded only when an estimator is asked for
     "AUCClassifier": "equipoise.estimators",
     "frontier": "equipoise.estimators",
     "load_model": "equipoise.estimators",
+    "audit": "equipoise.auditing",
+    "auditing": "equipoise",
     "estimators": "equipoise",
     "metrics": "equipoise",
     "datasets": "equipoise",
@@ -73,6 +75,7 @@ __all__ = [
     "AUCClassifier",
     "load_model",
     "frontier",
+    "audit",
     "demographic_parity",
     "equal_opportunity",
     "equalized_odds",
@@ -115,5 +118,6 @@ __all__ = [
     "solvers",
     "datasets",
     "estimators",
+    "auditing",
     "metrics",
 ]

@@ -27,6 +27,10 @@ class Status(Enum):
         "No feasible point was found within the budget, and nothing is known of whether there is one. "
         "Raise the budget, start elsewhere, or try another solver."
     )
+    NOT_PROMISED = (
+        "No promise: rows that were held out do not show that the bounds hold for the population. Give more "
+        "rows, or loosen the bounds to what the report says can be promised."
+    )
     MAX_STEPS = (
         "The step budget was used up and `tol` not reached. Raise `max_steps`, loosen `tol`, "
         "or try another solver."

@@ -7,8 +7,8 @@ import pytest
 
 from equipoise import ConstrainedClassifier, Status, coverage, demographic_parity, equalized_odds
 from equipoise.constraints import bind
+from equipoise.estimators._continuation import ahead, rebound
 from equipoise.estimators._counted import measure
-from equipoise.estimators._frontier.continuation import ahead, rebound
 from equipoise.models import LinearModel
 from equipoise.problems import LearningProblem
 from equipoise.run import Verdict

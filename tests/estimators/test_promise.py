@@ -7,6 +7,7 @@ from scipy import sparse
 from equipoise import ConstrainedClassifier
 from equipoise.constraints import bind, demographic_parity, equalized_odds
 from equipoise.datasets import make_census
+from equipoise.estimators._continuation import ahead
 from equipoise.estimators._counted.candidate import (
     Unconstrained,
     counted_minus_smooth,
@@ -17,7 +18,6 @@ from equipoise.estimators._counted.search import Search
 from equipoise.estimators._counted.secant import Secant
 from equipoise.estimators._counted.shifting import SPREAD_IN_WIDTHS, sharpness_for
 from equipoise.estimators._counted.threshold import move_threshold
-from equipoise.estimators._frontier.continuation import ahead
 from equipoise.models import LinearModel, linear_scores
 from equipoise.problems import LearningProblem
 from equipoise.rows import MemoryTable, column_scales

@@ -9,6 +9,7 @@ from equipoise.estimators._infeasible import InfeasibleError, InfeasibleWarning
 from equipoise.estimators._load_model import load_model
 from equipoise.estimators._model_file import ModelFileError, ModelFileWarning
 from equipoise.estimators._neyman_pearson import NeymanPearsonClassifier
+from equipoise.estimators._promised import Promise, PromiseLine
 from equipoise.estimators._report import ConstraintLine, GroupLine, Report
 from equipoise.estimators._stream.stream import Stream
 
@@ -28,5 +29,7 @@ __all__ = [
     "ConstraintLine",
     "GroupLine",
     "Calibration",
+    "Promise",
+    "PromiseLine",
     "Stream",
 ]

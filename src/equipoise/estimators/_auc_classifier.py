@@ -11,7 +11,7 @@ from sklearn.utils import Tags
 from equipoise.constraints import Constraint, auc, pair_loss
 from equipoise.estimators._bound_parameters import BoundParameters
 from equipoise.estimators._calibration import Calibration
-from equipoise.estimators._fit import fit_two_classes
+from equipoise.estimators._fit import fit_two_classes, walk_of
 from equipoise.estimators._inputs import read_table
 from equipoise.estimators._predictor import LinearPredictor
 from equipoise.estimators._sklearn import Interval, StrOptions, check_parameters
@@ -46,6 +46,7 @@ class AUCClassifier(BoundParameters, LinearPredictor, ClassifierMixin, BaseEstim
         Meet the bounds on counted AUCs. False: on smooth ones only.
     on_infeasible, solver, tol, max_steps, max_seconds, verbose, callback : as in `ConstrainedClassifier`.
     min_cell, small_cells, warm_start, random_state : as in `ConstrainedClassifier`.
+    confidence, held_out, ordered : as in `ConstrainedClassifier`.
 
     Attributes
     ----------
@@ -79,6 +80,9 @@ class AUCClassifier(BoundParameters, LinearPredictor, ClassifierMixin, BaseEstim
         "small_cells": [StrOptions({"raise", "skip"})],
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
+        "confidence": [Interval(Real, 0, 1, closed="neither"), None],
+        "held_out": [Interval(Real, 0, 1, closed="neither")],
+        "ordered": ["boolean"],
     }
 
     def __init__(
@@ -100,6 +104,9 @@ class AUCClassifier(BoundParameters, LinearPredictor, ClassifierMixin, BaseEstim
         small_cells: str = "raise",
         warm_start: bool = False,
         random_state: Any = None,
+        confidence: float | None = None,
+        held_out: float = 0.5,
+        ordered: bool = False,
     ) -> None:
         self.constraints = constraints
         self.loss = loss
@@ -117,9 +124,17 @@ class AUCClassifier(BoundParameters, LinearPredictor, ClassifierMixin, BaseEstim
         self.small_cells = small_cells
         self.warm_start = warm_start
         self.random_state = random_state
+        self.confidence = confidence
+        self.held_out = held_out
+        self.ordered = ordered
 
     def fit(
-        self, X: Any, y: Any, sensitive_features: Any = None, sample_weight: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
     ) -> AUCClassifier:
         """Fit the model.
 
@@ -127,6 +142,7 @@ class AUCClassifier(BoundParameters, LinearPredictor, ClassifierMixin, BaseEstim
         ----------
         X, y, sensitive_features, sample_weight : as in `ConstrainedClassifier.fit`
             A pair counts with the product of its rows' weights.
+        groups : as in `ConstrainedClassifier.fit`
         """
         check_parameters(self)
         table, names = read_table(self, X, y, sensitive_features, sample_weight)
@@ -136,7 +152,9 @@ class AUCClassifier(BoundParameters, LinearPredictor, ClassifierMixin, BaseEstim
                 f"{len(table.classes)} classes."
             )
         self.sensitive_names_ = names
-        fit_two_classes(self, self._task(), table)
+        task = self._task()
+        walk = walk_of(self, task, table, groups)
+        fit_two_classes(self, task, table if walk is None else walk.training, walk=walk)
         self._move_threshold()
         return self
 

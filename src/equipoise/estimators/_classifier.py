@@ -10,7 +10,7 @@ from sklearn.utils import Tags
 
 from equipoise.constraints import Constraint, Expression, Quotient, Unfairness
 from equipoise.estimators._bound_parameters import BoundParameters
-from equipoise.estimators._fit import fit_two_classes
+from equipoise.estimators._fit import fit_two_classes, walk_of
 from equipoise.estimators._inputs import read_table
 from equipoise.estimators._predictor import LinearPredictor
 from equipoise.estimators._sklearn import Interval, StrOptions, check_parameters
@@ -67,7 +67,21 @@ class ConstrainedClassifier(BoundParameters, LinearPredictor, ClassifierMixin, B
     warm_start : bool
         Start from the previous solution.
     random_state : int, RandomState or None
-        Only for solvers that draw; None is the same as 0.
+        For the rows held out, and for solvers that draw; None is the same as 0.
+    confidence : float, optional
+        Promise the bounds for the population that the rows were drawn from: a part of the rows is held out,
+        models are trained on the others under tighter bounds, and the loosest that a test on the rows held
+        out lets through is kept. The probability, over the draw of the rows, that the
+        population breaks a promised bound is at most ``1 - confidence``. Where nothing can be promised,
+        `status_` is NOT_PROMISED and a warning says what could be. By default the bounds
+        are met on the training rows, which are all rows, and nothing is said of others.
+    held_out : float
+        The share of rows held out, with `confidence`.
+    ordered : bool
+        The rows are in order of time: hold out the last ones.
+    margin : "auto", optional
+        For few rows: tighten the bounds by the least margin with which rows left out keep them in
+        cross-validation, then fit to all rows. Nothing is promised.
 
     Attributes
     ----------
@@ -120,6 +134,10 @@ class ConstrainedClassifier(BoundParameters, LinearPredictor, ClassifierMixin, B
         "small_cells": [StrOptions({"raise", "skip"})],
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
+        "confidence": [Interval(Real, 0, 1, closed="neither"), None],
+        "held_out": [Interval(Real, 0, 1, closed="neither")],
+        "ordered": ["boolean"],
+        "margin": [StrOptions({"auto"}), None],
     }
 
     def __init__(
@@ -144,6 +162,10 @@ class ConstrainedClassifier(BoundParameters, LinearPredictor, ClassifierMixin, B
         small_cells: str = "raise",
         warm_start: bool = False,
         random_state: Any = None,
+        confidence: float | None = None,
+        held_out: float = 0.5,
+        ordered: bool = False,
+        margin: str | None = None,
     ) -> None:
         self.constraints = constraints
         self.objective = objective
@@ -164,9 +186,18 @@ class ConstrainedClassifier(BoundParameters, LinearPredictor, ClassifierMixin, B
         self.small_cells = small_cells
         self.warm_start = warm_start
         self.random_state = random_state
+        self.confidence = confidence
+        self.held_out = held_out
+        self.ordered = ordered
+        self.margin = margin
 
     def fit(
-        self, X: Any, y: Any, sensitive_features: Any = None, sample_weight: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
     ) -> ConstrainedClassifier:
         """Fit the model.
 
@@ -180,6 +211,9 @@ class ConstrainedClassifier(BoundParameters, LinearPredictor, ClassifierMixin, B
             Columns given by name are taken out of the features.
         sample_weight : array of shape (n,), optional
             Weights of the rows, in the loss and in every rate.
+        groups : array of shape (n,), optional
+            With `confidence`: rows with the same value are not independent, such as those of one person.
+            They are held out together, and one row of each tests.
         """
         check_parameters(self)
         table, names = read_table(self, X, y, sensitive_features, sample_weight)
@@ -191,7 +225,9 @@ class ConstrainedClassifier(BoundParameters, LinearPredictor, ClassifierMixin, B
         if hasattr(self, "stream_"):
             del self.stream_
         self.sensitive_names_ = names
-        fit_two_classes(self, self._task(), table)
+        task = self._task()
+        walk = walk_of(self, task, table, groups)
+        fit_two_classes(self, task, table if walk is None else walk.training, walk=walk)
         return self
 
     def _task(self) -> Task:

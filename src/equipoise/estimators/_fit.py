@@ -2,33 +2,46 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from equipoise import _check
 from equipoise.estimators._calibration import Calibration, calibrated
 from equipoise.estimators._counted import Candidate, described, measure
 from equipoise.estimators._infeasible import (
     BrokenBound,
     broken_bounds,
     complain,
+    complain_of_promise,
     warn_of_constant,
 )
+from equipoise.estimators._promise.margin import CrossValidated
+from equipoise.estimators._promise.order_statistic import OrderStatistic
+from equipoise.estimators._promise.parts import HoldingOut, Parts
+from equipoise.estimators._promise.walk import Walk, unpromised
 from equipoise.estimators._report import Report, make_report
+from equipoise.estimators._runner import seed_of
 from equipoise.estimators._threads import beside, suitable_threads
 from equipoise.estimators._training import Previous, Task, Training
 from equipoise.problems import LearningProblem
-from equipoise.rows import RowSums, Table
+from equipoise.rows import MemoryTable, RowSums, Table
 from equipoise.rows._positive import is_turned, turned
 
 
 def fit_two_classes(
-    estimator: Any, task: Task, table: Table, aim: float = 1.0
+    estimator: Any,
+    task: Task,
+    table: Table,
+    aim: float = 1.0,
+    walk: Walk | OrderStatistic | CrossValidated | None = None,
 ) -> tuple[LearningProblem, Candidate]:
     """Fit an estimator to the rows of a table, wherever they are; return its problem and the model.
 
     1. bind the constraints to the rows, and fit without them
-    2. solve under the constraints, so that they hold on counted rates
+    2. solve under the constraints, so that they hold on counted rates; with a `walk`, under tighter ones,
+       so that they can be promised for the population
     3. keep the model, its certificate, trace and report
     4. warn or raise where bounds are not met, or the budget ended first
 
@@ -39,7 +52,11 @@ def fit_two_classes(
         training = Training(task, table, estimator._runner(budget, aim), previous)
         binding, unconstrained = training.bind_and_compare()  # 1
         problem = training.problem(binding)
-        fit = training.fit(problem, binding, unconstrained)  # 2
+        tested, models = None, 0
+        if walk is None:
+            fit = training.fit(problem, binding, unconstrained)  # 2
+        else:
+            fit, tested, models = walk.fit(training, binding, problem, unconstrained)
 
         def describe(fit: Candidate) -> tuple[Report, list[BrokenBound]]:
             compared = measure(problem, unconstrained.result, fit.allowed)
@@ -47,13 +64,21 @@ def fit_two_classes(
             if task.score is not None:
                 scores = training.score(fit.x), training.score(unconstrained.x)
                 report = report.ranked(str(task.score), *scores)
+            if walk is not None and tested is not None:
+                counted = np.array([line.true for line in report.constraints])
+                report = replace(report, promise=walk.promise(tested, counted, models))
             return report, broken_bounds(binding, problem, fit, task.true_metric)
 
         fit, (report, broken) = described(fit, describe, budget)  # 3
+        if report.promise is not None:
+            fit = unpromised(fit, report.promise)
         model = {"report_": report, **_model(training, problem.rows, fit.x)}
         estimator._store(fit, budget, table.dtype, {**model, "fingerprint_": made.result()})
     owner, chosen = task.owner, estimator.on_infeasible
-    complain(owner, chosen, broken, fit)  # 4
+    if report.promise is None:
+        complain(owner, chosen, broken, fit)  # 4
+    else:  # what was asked for is the population; the training rows are only a part of the way
+        complain_of_promise(owner, chosen, report.promise)
     if not broken:
         usual = None if task.only_compare else unconstrained.x
         warn_of_constant(owner, chosen, problem, fit.x, usual, table.classes)
@@ -76,6 +101,28 @@ def _model(training: Training, rows: RowSums, x: np.ndarray) -> dict[str, Any]:
         "intercept_": intercept,
         "calibration_": calibration.opposite() if is_turned(labels) else calibration,
     }
+
+
+def walk_of(estimator: Any, task: Task, table: MemoryTable, groups: Any = None) -> Any:
+    """Return how bounds are tightened for new rows, with a promise or without; None where they are not."""
+    margin = getattr(estimator, "margin", None)
+    if margin is not None and estimator.confidence is not None:
+        reason = "`margin` is for fits without a promise: leave out `confidence`, or `margin`."
+        raise _check.InputError(task.owner, reason, "margin")
+    if margin is not None:
+        seed = seed_of(estimator.random_state)
+        return CrossValidated(task.owner, table, seed)
+    if estimator.confidence is None:
+        if groups is not None:
+            reason = "`groups` is for rows held out: set `confidence`."
+            raise _check.InputError(task.owner, reason, "groups")
+        return None
+    given = task.constraints
+    if isinstance(given, list | tuple) and not given:
+        reason = "`confidence` is for bounds: give `constraints`."
+        raise _check.InputError(task.owner, reason, "confidence")
+    parts = Parts.of(task.owner, table, HoldingOut.of(estimator, groups))
+    return Walk(task.owner, parts, estimator.confidence)
 
 
 def _previous(estimator: Any, labels: np.ndarray) -> Previous | None:

@@ -11,6 +11,7 @@ import numpy as np
 from equipoise._status import Status
 from equipoise.constraints import Binding
 from equipoise.estimators._counted import Candidate
+from equipoise.estimators._promised import Promise
 from equipoise.problems import LearningProblem
 
 # Broken bounds that a message lists, at the most. Chosen.
@@ -89,6 +90,16 @@ def complain(owner: str, on_infeasible: str, broken: list[BrokenBound], fit: Can
         if len(blocking) > 1:
             message += f"In the way of each other: {', '.join(map(repr, blocking[:MAX_LISTED]))}. "
         message += "Loosen these bounds to what was reached, or drop one of them."
+    if on_infeasible == "raise":
+        raise InfeasibleError(message)
+    warnings.warn(message, InfeasibleWarning, stacklevel=4)  # where the user called `fit`
+
+
+def complain_of_promise(owner: str, on_infeasible: str, promise: Promise | None) -> None:
+    """Warn or raise where bounds could not be promised, as the user chose."""
+    if promise is None or promise.kept or on_infeasible == "ignore":
+        return
+    message = f"{owner}: {promise.sentence}"
     if on_infeasible == "raise":
         raise InfeasibleError(message)
     warnings.warn(message, InfeasibleWarning, stacklevel=4)  # where the user called `fit`

@@ -12,12 +12,13 @@ from sklearn.utils import Tags
 from equipoise import _check
 from equipoise.constraints import rate
 from equipoise.estimators._class_losses import fit_class_losses
-from equipoise.estimators._fit import fit_two_classes
+from equipoise.estimators._fit import fit_two_classes, walk_of
 from equipoise.estimators._inputs import read_table
 from equipoise.estimators._predictor import LinearPredictor
+from equipoise.estimators._promise.order_statistic import OrderStatistic
 from equipoise.estimators._sklearn import Interval, StrOptions, check_parameters
 from equipoise.estimators._training import Task
-from equipoise.rows import Table
+from equipoise.rows import MemoryTable, Table
 from equipoise.rows._positive import is_among
 from equipoise.solvers import Solver
 
@@ -55,6 +56,11 @@ class NeymanPearsonClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
     warm_start : bool
         Start from the previous solution (two classes).
     random_state : int or None
+    confidence : float, optional
+        With two classes: promise the bound for the population, as in `ConstrainedClassifier`. A part of the
+        rows is held out, and the threshold moves to an order statistic of their scores (Tong, Feng & Li
+        2018); with a `radius`, which leaves no threshold to move, tighter bounds are tried.
+    held_out, ordered : as in `ConstrainedClassifier`
 
     Attributes
     ----------
@@ -92,6 +98,9 @@ class NeymanPearsonClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         "callback": [callable, None],
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
+        "confidence": [Interval(Real, 0, 1, closed="neither"), None],
+        "held_out": [Interval(Real, 0, 1, closed="neither")],
+        "ordered": ["boolean"],
     }
 
     def __init__(
@@ -110,6 +119,9 @@ class NeymanPearsonClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         callback: Any = None,
         warm_start: bool = False,
         random_state: Any = None,
+        confidence: float | None = None,
+        held_out: float = 0.5,
+        ordered: bool = False,
     ) -> None:
         self.bounds = bounds
         self.minimise = minimise
@@ -124,18 +136,40 @@ class NeymanPearsonClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         self.callback = callback
         self.warm_start = warm_start
         self.random_state = random_state
+        self.confidence = confidence
+        self.held_out = held_out
+        self.ordered = ordered
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NeymanPearsonClassifier:
-        """Fit the model to features (dense or CSR) and labels."""
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+    ) -> NeymanPearsonClassifier:
+        """Fit the model to features (dense or CSR) and labels.
+
+        `groups` is as in `ConstrainedClassifier.fit`.
+        """
         check_parameters(self)
         table, _ = read_table(self, X, y, None, sample_weight)
         target, limits = self._limits(table)
         if len(table.classes) > 2:
+            if self.confidence is not None:
+                reason = "`confidence` is for two classes."
+                raise _check.InputError(type(self).__name__, reason, "confidence")
             return fit_class_losses(self, table, target, limits, AIM)
-        problem, fit = fit_two_classes(self, self._task(table, target, limits), table, AIM)
+        task = self._task(table, target, limits)
+        walk = walk_of(self, task, table, groups)
+        table = table if walk is None else walk.training
+        moving: Any = walk
+        if walk is not None and self.radius is None:
+            moving = OrderStatistic(walk, 1 - target, float(limits[1 - target]))
+        problem, fit = fit_two_classes(self, task, table, AIM, moving)
         self.class_errors_ = problem.rows.wrong_by_class(fit.x) / table.class_totals()
         self.class_losses_ = self.class_errors_
         return self
+
+    def _rules(self) -> Any:
+        """Return the bound of the fit."""
+        table = MemoryTable(self.classes_, classes=self.classes_)
+        return self._task(table, *self._limits(table)).constraints
 
     def _task(self, table: Table, target: int, limits: np.ndarray) -> Task:
         own, other = table.classes[target], table.classes[1 - target]

@@ -13,14 +13,19 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from equipoise import _check
 from equipoise._status import Status
+from equipoise.auditing import Audit
+from equipoise.auditing._audit import audit_rows
+from equipoise.auditing._audited_rows import AuditedRows
 from equipoise.certificate import Certificate
 from equipoise.estimators._calibration import Calibration
 from equipoise.estimators._counted import Candidate
-from equipoise.estimators._inputs import FLOATS, without
+from equipoise.estimators._inputs import FLOATS, read_weight, split_sensitive, without
 from equipoise.estimators._model_file import save_model
 from equipoise.estimators._runner import Runner, seed_of
 from equipoise.estimators._sklearn import naming
 from equipoise.models import linear_scores
+from equipoise.rows import MemoryTable
+from equipoise.rows._positive import with_positive_last
 from equipoise.run import Budget, Result, Trace
 from equipoise.solvers import SOLVERS, Solver
 
@@ -56,6 +61,10 @@ class LinearPredictor:
         if isinstance(self.solver, str):
             _check.choice(owner, "solver", self.solver, ("auto", *SOLVERS))
         return Budget(self.max_seconds, self.callback, bool(self.verbose), owner)
+
+    def _rules(self) -> Any:
+        """Return the constraints of the fit."""
+        return self.constraints  # type: ignore[attr-defined]
 
     def _runner(self, budget: Budget, aim: float = 1.0) -> Runner:
         seed = seed_of(self.random_state)
@@ -127,6 +136,44 @@ class LinearPredictor:
         path : path
         """
         save_model(self, path)
+
+    def evaluate(
+        self,
+        X: Any,
+        y: Any,
+        sensitive_features: Any = None,
+        *,
+        confidence: float = 0.95,
+        sample_weight: Any = None,
+    ) -> Audit:
+        """Return what rows that the fit has not seen tell of its rules for the population.
+
+        Parameters
+        ----------
+        X, y, sensitive_features : as in `fit`
+            Rows that played no part in the fit.
+        confidence, sample_weight : as in `equipoise.audit`
+        """
+        owner = type(self).__name__
+        confidence = _check.inside(owner, "confidence", confidence, 0.0, 1.0)
+        rest, columns, _ = split_sensitive(owner, X, sensitive_features)
+        scores = self.decision_function(rest)
+        if scores.ndim > 1:
+            reason = "`evaluate` is for two classes."
+            raise _check.InputError(owner, reason, "y")
+        labels = _check.labels(owner, "y", y)
+        if labels.size != scores.size:
+            _check.fail(owner, "y", f"must have one entry for each of the {scores.size} rows", y)
+        given = None if sample_weight is None else read_weight(owner, sample_weight, rest)
+        unknown = set(np.unique(labels).tolist()) - set(self.classes_.tolist())
+        if unknown:
+            _check.fail(owner, "y", f"must hold labels of {self.classes_.tolist()}", unknown)
+        known = with_positive_last(owner, self.classes_, getattr(self, "pos_label_", None))
+        table = MemoryTable(labels, None, columns, weight=given, classes=known, owner=owner)
+        scores = (-scores if self._positive_is_first else scores).astype(np.float64)
+        rows = AuditedRows(table, scores > 0, scores, owner)
+        rules = self._rules()
+        return audit_rows(rows, rules if isinstance(rules, list | tuple) else [rules], confidence)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy of the predictions."""

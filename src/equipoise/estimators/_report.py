@@ -12,7 +12,11 @@ import numpy as np
 from equipoise.constraints import Binding
 from equipoise.estimators._counted import Candidate
 from equipoise.estimators._counts import GroupRates, ModelRates, grouped, wilson
+from equipoise.estimators._promised import Promise
 from equipoise.estimators._report_formats import as_dict, as_html
+
+SCOPE = "On the training rows; `confidence` makes bounds hold for new ones, and `evaluate` measures them:"
+TRAINED = "On the training rows:"
 
 # Groups of a sensitive column that the report lists, at the most. Chosen.
 MAX_GROUPS_LISTED = 50
@@ -86,6 +90,7 @@ class Report:
     problems_solved: int
     skipped: tuple[str, ...] = ()
     near: float | None = None  # the residual that `Result.near` proves
+    promise: Promise | None = None  # what is said of rows that nobody has seen
     ranking: tuple[str, float, float] | None = None  # of scores: a measure, and the plain model's
     classes: tuple[Any, ...] = ()  # the negative and the positive one
 
@@ -113,6 +118,8 @@ class Report:
                 f"positive class: {self.classes[1]!r}; negative class: {self.classes[0]!r}"
             )
         if self.constraints:
+            lines += ["", SCOPE if self.promise is None else str(self.promise)]
+            lines += [] if self.promise is None else ["", TRAINED]
             width = max(12, *(len(line.name) for line in self.constraints))
             lines += [
                 "",

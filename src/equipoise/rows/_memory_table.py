@@ -144,6 +144,21 @@ class MemoryTable(Table):
         changed.groups = None if groups is None else groups.taken(order)
         return changed
 
+    def part(self, rows: np.ndarray) -> MemoryTable:
+        """Return some of the rows, with the same classes."""
+        groups: Any = None
+        if self.groups is not None:
+            groups = {name: column[rows] for name, column in self.groups.arrays.items()}
+        own = self._objective is not self.weight and self._objective is not None
+        return MemoryTable(
+            self._y[rows],
+            None if self.X is None else self.X[rows],
+            groups,
+            weight=None if self.weight is None else self.weight[rows],
+            objective_weight=self._objective[rows] if own else None,  # type: ignore[index]
+            classes=self.labels,
+        )
+
     def with_labels(self, labels: np.ndarray) -> MemoryTable:
         """Return the table with these classes, of which some may have no row here."""
         changed = copy(self)

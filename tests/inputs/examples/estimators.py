@@ -44,6 +44,9 @@ shared = {
     "callback": optional(function(lambda iteration: None)),
     "warm_start": flag(False),
     "random_state": optional(count(0)),
+    "confidence": optional(share(None)),
+    "held_out": share(0.5),
+    "ordered": flag(False),
 }
 
 
@@ -62,9 +65,12 @@ def bounded(**parameters):
     return NeymanPearsonClassifier(**parameters).fit(X, Y)
 
 
+PROMISING = ConstrainedClassifier(
+    demographic_parity(0.9), max_steps=3, on_infeasible="ignore", confidence=0.5
+)
 QUICK = ConstrainedClassifier(PARITY, max_steps=3, on_infeasible="ignore")
 RANKING = AUCClassifier(auc_parity("inter", 0.5), max_steps=3, on_infeasible="ignore")
-FITTED = ConstrainedClassifier(max_steps=3).fit(X, Y)
+FITTED = ConstrainedClassifier(PARITY, max_steps=3, on_infeasible="ignore").fit(X, Y, GROUPS)
 FOLDER = TemporaryDirectory()
 SAVED = f"{FOLDER.name}/a.model"
 FITTED.save(SAVED)
@@ -88,6 +94,7 @@ EXAMPLES = {
             "true_metric": flag(True),
             "min_cell": count(2),
             "small_cells": strict("skip"),
+            "margin": optional(strict(None)),
             **shared,
         },
     ),
@@ -130,12 +137,13 @@ EXAMPLES = {
         },
     ),
     "ConstrainedClassifier.fit": (
-        QUICK.fit,
+        PROMISING.fit,
         {
             "X": strict(X),
             "y": strict(Y),
             "sensitive_features": strict(GROUPS),
             "sample_weight": weights,
+            "groups": optional(strict(np.arange(40))),
         },
     ),
     "AUCClassifier.fit": (
@@ -145,6 +153,7 @@ EXAMPLES = {
             "y": strict(Y),
             "sensitive_features": strict(GROUPS),
             "sample_weight": weights,
+            "groups": optional(strict(None)),
         },
     ),
     "ConstrainedClassifier.partial_fit": (
@@ -159,7 +168,22 @@ EXAMPLES = {
     ),
     "NeymanPearsonClassifier.fit": (
         NeymanPearsonClassifier(0.6, tol=1e-3).fit,
-        {"X": strict(X), "y": strict(Y), "sample_weight": weights},
+        {
+            "X": strict(X),
+            "y": strict(Y),
+            "sample_weight": weights,
+            "groups": optional(strict(None)),
+        },
+    ),
+    "ConstrainedClassifier.evaluate": (
+        FITTED.evaluate,
+        {
+            "X": strict(X),
+            "y": strict(Y),
+            "sensitive_features": strict(GROUPS),
+            "confidence": share(0.9),
+            "sample_weight": weights,
+        },
     ),
     "ConstrainedClassifier.predict": (FITTED.predict, {"X": strict(X)}),
     "ConstrainedClassifier.predict_proba": (FITTED.predict_proba, {"X": strict(X)}),

@@ -53,4 +53,5 @@ RECORDS = {
         "ConstraintLine",
     ),
     *("GroupLine", "Stream", "Calibration"),
+    *("Promise", "PromiseLine", "Audit", "AuditLine"),
 }

@@ -25,6 +25,8 @@ class FrontierPoint:
     coef, intercept : the model.
     seconds : what the fit took.
     test_value, test_accuracy : on the rows held out, if any.
+    promised : the bound that is promised for the population, where the estimator has a `confidence`: all
+        points of a curve are promised at once.
     """
 
     bound: float
@@ -41,6 +43,7 @@ class FrontierPoint:
     seconds: float
     test_value: float = math.nan
     test_accuracy: float = math.nan
+    promised: float = math.nan
 
     def __str__(self) -> str:
         return (
@@ -70,7 +73,15 @@ class Frontier:
 
         What is not known of a split (NaN) is left out.
         """
-        fields = ("value", "accuracy", "objective", "multiplier", "test_value", "test_accuracy")
+        fields = (
+            "value",
+            "accuracy",
+            "objective",
+            "multiplier",
+            "test_value",
+            "test_accuracy",
+            "promised",
+        )
         table: dict[str, np.ndarray] = {"bound": self.bounds}
         for name in fields:
             columns = [
@@ -109,18 +120,21 @@ class Frontier:
     def __str__(self) -> str:
         table = self.summary()
         knee = self.knee
-        lines = [f"{'bound':>8} {'counted':>9} {'accuracy':>9} {'slope':>9} {'held out':>20}"]
+        head = f"{'bound':>8} {'counted':>9} {'accuracy':>9} {'slope':>9} {'held out':>20}"
+        promises = not np.isnan(table["promised"]).all()
+        lines = [f"{head} {'promised':>9}" if promises else head]
         for i, bound in enumerate(table["bound"]):
             held = ""
             if not math.isnan(table["test_accuracy"][i]):
                 held = f"{table['test_value'][i]:.4f} / {table['test_accuracy'][i]:.4f}"
+            promised = f" {table['promised'][i]:9.4f}" if promises else ""
             mark = "  <- knee" if bound == knee else ""
             broken = sum(not p.holds for p in self.points if p.bound == bound)
             if broken:
                 mark += "  NOT MET" + (f" in {broken} splits" if self.n_splits > 1 else "")
             lines.append(
                 f"{bound:8.4g} {table['value'][i]:9.4f} {table['accuracy'][i]:9.4f} "
-                f"{table['multiplier'][i]:9.4f} {held:>20}{mark}"
+                f"{table['multiplier'][i]:9.4f} {held:>20}{promised}{mark}"
             )
         return "\n".join(lines)
 

@@ -19,6 +19,7 @@ from equipoise.estimators._frontier.curve import Frontier
 from equipoise.estimators._frontier.parts import parted, prepared
 from equipoise.estimators._frontier.path import Rule, fit_path
 from equipoise.estimators._inputs import split_sensitive
+from equipoise.estimators._promise.parts import HoldingOut
 from equipoise.estimators._sklearn import check_parameters, naming
 from equipoise.estimators._threads import suitable_threads
 
@@ -51,8 +52,8 @@ def frontier(
         ``bound -> constraints``; by default the estimator's constraint, if it is one, with another
         bound.
     splits : int
-        0: fit on all rows. Otherwise fit on so many random training parts, and measure on the
-        rows held out: error bars.
+        0: fit on all rows, or, if the estimator has a `confidence`, on those that are not held out.
+        Otherwise fit on so many random training parts, and measure on the rows held out: error bars.
     test_size : float
         The share held out.
     n_jobs : int, optional
@@ -65,7 +66,8 @@ def frontier(
     Returns
     -------
     Frontier
-        The points; `knee`, `summary`, `to_frame`, `plot`.
+        The points; `knee`, `summary`, `to_frame`, `plot`. If the estimator has a `confidence`, every point
+        has a bound that is `promised` for the population, all of them at once.
 
     Examples
     --------
@@ -101,6 +103,12 @@ def frontier(
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
     parts: list[tuple[Any, Any]] = [(None, None)]
+    if estimator.confidence is not None:
+        if splits:
+            _check.fail(owner, "splits", "must be 0 where the estimator has a `confidence`", splits)
+        with naming(owner, "X", "y"):
+            check_consistent_length(X, y)
+        parts = [HoldingOut.of(estimator).divided(owner, _check.labels(owner, "y", y).size)]
     if splits:
         shuffle = ShuffleSplit(
             splits, test_size=test_size, random_state=estimator.random_state or 0

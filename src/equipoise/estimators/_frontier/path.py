@@ -16,11 +16,12 @@ from sklearn.base import clone
 from equipoise import _check
 from equipoise._status import Status
 from equipoise.constraints import Binding, bind_table
+from equipoise.estimators._continuation import ahead, rebound
 from equipoise.estimators._counted import Candidate
-from equipoise.estimators._frontier.continuation import ahead, rebound
 from equipoise.estimators._frontier.curve import FrontierPoint
 from equipoise.estimators._frontier.store import PathStore
 from equipoise.estimators._inputs import read_table
+from equipoise.estimators._promise.testing import HeldOutRows
 from equipoise.estimators._training import Training
 from equipoise.problems import LearningProblem
 from equipoise.rows._positive import turned
@@ -87,7 +88,7 @@ def _fitted(
         fits = [*fits[-1:], (bound, replace(fit, problem=None))]  # type: ignore[arg-type]
         held_out: dict[str, Any] = {}
         if test is not None:
-            held_out = _held_out(training, estimator, test, fit)
+            held_out = _held_out(training, estimator, test, fit, bound, len(bounds))
         point = _point(training, binding, problem, fit, bound, number)
         seconds = time.perf_counter() - started
         points.append(replace(point, seconds=seconds, **held_out))
@@ -132,7 +133,12 @@ def _point(
 
 
 def _held_out(
-    training: Training, estimator: Any, data: tuple[Any, ...], fit: Candidate
+    training: Training,
+    estimator: Any,
+    data: tuple[Any, ...],
+    fit: Candidate,
+    bound: float,
+    points: int,
 ) -> dict[str, float]:
     """Measure a model on rows it has not seen."""
     table, _ = read_table(clone(estimator), *data)
@@ -155,7 +161,12 @@ def _held_out(
     sums = rows.thresholded(fit.x)
     measured = binding.measured(binding.combination.plain_values(sums)[1:], lambda: sums)
     value = float(np.nanmax(np.abs(measured)))
-    return {"test_value": value, "test_accuracy": _accuracy(rows, fit.x)}
+    found = {"test_value": value, "test_accuracy": _accuracy(rows, fit.x)}
+    if estimator.confidence is not None:
+        shared = 1.0 - (1.0 - estimator.confidence) / points  # all points are promised at once
+        held = HeldOutRows(task.owner, table, binding.inequalities, shared)
+        found["promised"] = held.promised(*training.units.coefficients(fit.x), bound)
+    return found
 
 
 def _accuracy(rows: Any, x: np.ndarray) -> float:

@@ -1,0 +1,116 @@
+"""A margin for new rows by cross-validation: cheap in rows, and without a promise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from equipoise.constraints import Binding, bind_table
+from equipoise.estimators._continuation import ahead
+from equipoise.estimators._counted import Candidate, Unconstrained, allowances, measure
+from equipoise.estimators._promise.testing import spreads
+from equipoise.estimators._promise.walk import MOST_GIVEN_UP, room
+from equipoise.estimators._promised import Promise
+from equipoise.estimators._training import Training
+from equipoise.problems import LearningProblem
+from equipoise.rows import MemoryTable
+
+# By how many standard errors of the training rows bounds may be tightened, and the parts of the rows of which
+# each is left out in turn. Chosen.
+MARGINS = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5)
+FOLDS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class CrossValidated:
+    """Tightens bounds by the least margin with which rows left out, all taken together, keep them.
+
+    Attributes
+    ----------
+    owner : str
+    training : MemoryTable
+    seed : int
+        For the parts of the rows.
+    """
+
+    owner: str
+    training: MemoryTable
+    seed: int = 0
+
+    def fit(
+        self,
+        training: Training,
+        binding: Binding,
+        problem: LearningProblem,
+        unconstrained: Unconstrained,
+    ) -> tuple[Candidate, None, int]:
+        """Return the model under bounds with the margin that was chosen, and how many were tried."""
+        left_out = np.zeros((len(MARGINS), len(binding.inequalities)))
+        order = np.random.default_rng(self.seed).permutation(self.training.n_rows)
+        for fold in range(FOLDS):
+            left_out += self._values(training, binding.names, order[fold::FOLDS]) / FOLDS
+        kept = np.flatnonzero((left_out <= 0.0).all(axis=1))
+        chosen = MARGINS[kept[0] if kept.size else -1]
+        moved = problem.recombined(
+            binding.combination.moved(
+                np.r_[0.0, self._offsets(training, binding, unconstrained, chosen)]
+            )
+        )
+        fit = training.fit(moved, binding, unconstrained)
+        allowed = allowances(binding, problem.facts.rounding, training.runner.tol)
+        kept_prices, solved = fit.prices, fit.problems_solved
+        fit = measure(problem, fit.result, allowed, fit.problem)
+        detail = (
+            f"Bounds were tightened by {chosen:g} standard errors of their rates, chosen by "
+            "cross-validation; nothing is promised of new rows."
+        )
+        result = fit.result.judged(fit.result.verdict.with_detail(detail))
+        fit = replace(fit, result=result, prices=kept_prices, problems_solved=solved)
+        return fit, None, FOLDS * len(MARGINS)
+
+    def promise(self, *_: Any) -> Promise | None:
+        """Return None: nothing is promised."""
+        return None
+
+    def _values(self, whole: Training, names: tuple[str, ...], held: np.ndarray) -> np.ndarray:
+        """Return the constraint functions on rows left out, for every margin; 0 of groups not there."""
+        inside = np.ones(self.training.n_rows, dtype=bool)
+        inside[held] = False
+        own, other = self.training.part(np.flatnonzero(inside)), self.training.part(held)
+        training = Training(whole.task, own, whole.runner)
+        binding, unconstrained = training.bind_and_compare()
+        problem = training.problem(binding)
+        task = whole.task
+        apart = bind_table(
+            task.constraints,
+            other,
+            loss=task.loss,
+            objective=task.objective,
+            best_loss=unconstrained.loss,
+            min_cell=2,
+            small_cells="skip",
+            owner=self.owner,
+        )
+        rows = other.row_sums(training.units, apart.specs)
+        known = [i for i, name in enumerate(apart.names) if name in names]
+        places = [names.index(apart.names[i]) for i in known]
+        found = np.zeros((len(MARGINS), len(names)))
+        fits: list[tuple[float, Candidate]] = []
+        for i, margin in enumerate(MARGINS):
+            offsets = self._offsets(training, binding, unconstrained, margin)
+            moved = problem.recombined(binding.combination.moved(np.r_[0.0, offsets]))
+            fit = training.fit(moved, binding, unconstrained, ahead(fits, margin))
+            fits = [*fits[-1:], (margin, fit)]
+            values = apart.combination.plain_values(rows.thresholded(fit.x))[1:]
+            found[i, places] = values[known]
+        return found
+
+    def _offsets(
+        self, training: Training, binding: Binding, unconstrained: Unconstrained, margin: float
+    ) -> np.ndarray:
+        model = training.units.coefficients(unconstrained.x)
+        rows = self.training.n_rows
+        errors = spreads(self.owner, self.training, binding.inequalities, model, rows)
+        return np.minimum(margin * errors, MOST_GIVEN_UP * room(binding.combination))

@@ -1,0 +1,113 @@
+"""Tests of one model on the rows held out: is the population likely to break a bound?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from equipoise.auditing._audit import broken_chance, rows_needed
+from equipoise.auditing._audited_rows import AuditedRows
+from equipoise.auditing._rules import Rules
+from equipoise.constraints import Inequality
+from equipoise.constraints._sample import Sample
+from equipoise.models import linear_scores
+from equipoise.rows import MemoryTable
+
+
+@dataclass(frozen=True, eq=False)
+class Tested:
+    """What the rows held out say of one model: of every bound a value, a limit and a p-value."""
+
+    rows: tuple[Inequality, ...]
+    values: np.ndarray
+    limits: np.ndarray  # that the population's values keep to, one-sided
+    chances: np.ndarray
+    needed: float
+
+    @property
+    def chance(self) -> float:
+        """A p-value of "the population breaks a bound": one that is broken must look kept."""
+        return float(self.chances.max(initial=0.0))
+
+
+class HeldOutRows:
+    """Rows to test models on, with the inequalities that training has bound."""
+
+    def __init__(
+        self,
+        owner: str,
+        table: MemoryTable,
+        inequalities: tuple[Inequality, ...],
+        confidence: float,
+    ) -> None:
+        self._owner, self._table, self.level = owner, table, 1.0 - confidence
+        self.inequalities = inequalities
+        self._sample = Sample(table, owner=owner, min_cell=2, small_cells="skip")
+
+    def rules(self, coef: np.ndarray, intercept: np.ndarray) -> Rules:
+        """Return the measures of a linear model's predictions and scores."""
+        scores = linear_scores(self._table.X, coef, intercept).astype(np.float64)
+        rows = AuditedRows(self._table, scores > 0, scores, self._owner)
+        return Rules(rows, self._sample)
+
+    def chance(self, coef: np.ndarray, intercept: np.ndarray) -> float:
+        """Return a p-value of "the population breaks a bound"; beyond the level it may stop early."""
+        rules, worst = self.rules(coef, intercept), 0.0
+        for row in self.inequalities:
+            worst = max(worst, broken_chance(row, rules.measure(row), self.level))
+            if worst > self.level:
+                break
+        return worst
+
+    def promised(self, coef: np.ndarray, intercept: np.ndarray, bound: float) -> float:
+        """Return the bound that can be promised of a model, where `bound` is that of all inequalities."""
+        rules, loosened = self.rules(coef, intercept), []
+        for row in self.inequalities:
+            measure = rules.measure(row)
+            if row.sense == "<=":
+                loosened.append(measure.upper(self.level) - row.bound)
+            else:
+                loosened.append(row.bound - measure.lower(self.level))
+        least = all(row.sense == ">=" for row in self.inequalities)
+        return bound + max(loosened, default=0.0) * (-1.0 if least else 1.0)
+
+    def tested(self, coef: np.ndarray, intercept: np.ndarray, all_rows: int) -> Tested:
+        """Return all that the rows say of a model."""
+        rules = self.rules(coef, intercept)
+        measures = [rules.measure(row) for row in self.inequalities]
+        values = np.array([measure.value for measure in measures])
+        limits, chances, needed = [], [], np.nan
+        for row, measure in zip(self.inequalities, measures):
+            below = row.sense == "<="
+            limits.append(measure.upper(self.level) if below else measure.lower(self.level))
+            chances.append(broken_chance(row, measure, self.level))
+            if chances[-1] > self.level:
+                broken = measure.value > row.bound if below else measure.value < row.bound
+                both = (min(limits[-1], measure.value), max(limits[-1], measure.value))
+                more = np.inf if broken else rows_needed(all_rows, measure.value, both, row.bound)
+                needed = np.fmax(needed, more)
+        return Tested(self.inequalities, values, np.array(limits), np.array(chances), float(needed))
+
+
+def spreads(
+    owner: str,
+    table: MemoryTable,
+    inequalities: tuple[Inequality, ...],
+    model: tuple[np.ndarray, np.ndarray],
+    rows: int,
+) -> np.ndarray:
+    """Return the standard error that every constraint function will have on so many rows.
+
+    Planned with the predictions of a model on the training rows, and with rates at their bounds.
+    """
+    plan = HeldOutRows(owner, table, inequalities, 0.5)
+    rules, found = plan.rules(*model), []
+    for row in plan.inequalities:
+        assert row.expression is not None
+        whole, limit = row.expression, row.bound
+        if row.denominator is not None:
+            whole, limit = whole - row.bound * row.denominator, 0.0
+        linear = replace(row, expression=whole, denominator=None)
+        found.append(row.factor * rules.measure(linear).spread_at(limit))
+    return np.array(found) * np.sqrt(table.n_rows / rows)
