@@ -14,8 +14,9 @@ from sklearn.utils import Tags
 from equipoise.constraints import Constraint, auc, pair_loss
 from equipoise.estimators._fit import fit_two_classes
 from equipoise.estimators._inputs import read_table
-from equipoise.estimators._predictor import LinearPredictor
+from equipoise.estimators._predictor import LEAST_MEMORY, LinearPredictor
 from equipoise.estimators._sklearn import Interval, StrOptions, check_parameters
+from equipoise.estimators._stream.learn import learn_batch
 from equipoise.estimators._training import Task
 from equipoise.models import linear_scores
 from equipoise.rows import MemoryTable
@@ -48,7 +49,7 @@ class AUCClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
     true_metric : bool
         Meet the bounds on counted AUCs. False: on smooth ones only.
     on_infeasible, solver, tol, max_steps, max_seconds, verbose, callback : as in `ConstrainedClassifier`.
-    min_cell, small_cells, warm_start, random_state : as in `ConstrainedClassifier`.
+    min_cell, small_cells, warm_start, random_state, memory : as in `ConstrainedClassifier`.
 
     Attributes
     ----------
@@ -56,7 +57,7 @@ class AUCClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         The intercept puts the threshold of `predict` where both classes are equally probable.
     calibration_ : float
         The probability of the second class is the logistic function of `calibration_` times the score.
-    report_, certificate_, status_, trace_, result_ : as in `ConstrainedClassifier`.
+    report_, certificate_, status_, trace_, result_, stream_ : as in `ConstrainedClassifier`.
 
     Examples
     --------
@@ -84,6 +85,7 @@ class AUCClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         "small_cells": [StrOptions({"raise", "skip"})],
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
+        "memory": [Interval(Integral, LEAST_MEMORY, None, closed="left")],
     }
 
     def __init__(
@@ -104,6 +106,7 @@ class AUCClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         small_cells: str = "raise",
         warm_start: bool = False,
         random_state: Any = None,
+        memory: int = 8192,
     ) -> None:
         self.constraints = constraints
         self.loss = loss
@@ -120,6 +123,7 @@ class AUCClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         self.small_cells = small_cells
         self.warm_start = warm_start
         self.random_state = random_state
+        self.memory = memory
 
     def fit(
         self, X: Any, y: Any, sensitive_features: Any = None, sample_weight: Any = None
@@ -139,8 +143,10 @@ class AUCClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
                 f"{len(table.classes)} classes."
             )
         self.sensitive_names_ = names
+        if hasattr(self, "stream_"):
+            del self.stream_
         fit_two_classes(self, self._task(), table)
-        self._calibrate(table)
+        vars(self).update(self._kept(table, self.coef_, self.intercept_))
         return self
 
     def _task(self) -> Task:
@@ -159,25 +165,48 @@ class AUCClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
             fit_intercept=False,
         )
 
-    def _calibrate(self, table: MemoryTable) -> None:
-        """Choose slope and intercept such that the logistic function of the score is a probability.
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        classes: Any = None,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+    ) -> AUCClassifier:
+        """Take in one row of a stream or many, in any order; as `ConstrainedClassifier.partial_fit`.
 
-        Where higher scores do not mean a higher share of the second class, all rows get that share.
+        Parameters
+        ----------
+        X, y, sensitive_features, sample_weight : as in `fit`
+            The features and the sensitive columns are those of the first call.
+        classes : array of two labels
+            Both classes; needed in the first call.
         """
-        scores = linear_scores(table.X, self.coef_, self.intercept_).astype(np.float64)
+        learn_batch(self, X, y, classes, sensitive_features, sample_weight)
+        return self
+
+    def _kept(self, table: MemoryTable, coef: np.ndarray, intercept: np.ndarray) -> dict[str, Any]:
+        """Return the attributes of a model: the logistic function of its scaled score is a probability.
+
+        Where higher scores do not mean a higher share of the second class, all rows get that share
+        (each class being taken as one row larger).
+        """
+        scores = linear_scores(table.X, coef, intercept).astype(np.float64)
         weight = table.weights()
         centre = float(np.average(scores, weights=weight))
-        size = max(float(np.sqrt(np.average((scores - centre) ** 2, weights=weight))), 1e-300)
-        fitted = LogisticRegression(C=CALIBRATION_C).fit(
-            ((scores - centre) / size)[:, None], table.positive, weight
-        )
-        slope, at_centre = float(fitted.coef_[0, 0]) / size, float(fitted.intercept_[0])
+        size = float(np.sqrt(np.average((scores - centre) ** 2, weights=weight)))
+        slope = at_centre = 0.0
+        if size > 0.0:
+            fitted = LogisticRegression(C=CALIBRATION_C).fit(
+                ((scores - centre) / size)[:, None], table.positive, weight
+            )
+            slope, at_centre = float(fitted.coef_[0, 0]) / size, float(fitted.intercept_[0])
         if not slope > 0.0:
-            share = table.class_totals()[1] / table.total()
-            slope = 1e-9 / size
-            at_centre = float(np.log(share / (1.0 - share)))
-        self.calibration_ = slope
-        self.intercept_ = self.intercept_ + (at_centre / slope - centre)
+            negative, positive = table.class_totals() + 1.0
+            slope = 1e-9 / size if size > 0.0 else 1.0
+            at_centre = float(np.log(positive / negative))
+        intercept = intercept + (at_centre / slope - centre)
+        return {"coef_": coef, "intercept_": intercept, "calibration_": slope}
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return class probabilities, calibrated on the training rows."""

@@ -20,8 +20,11 @@ from equipoise.estimators._inputs import FLOATS, without
 from equipoise.estimators._runner import Runner, seed_of
 from equipoise.estimators._sklearn import naming
 from equipoise.models import LinearUnits, linear_scores
+from equipoise.rows import MemoryTable
 from equipoise.run import Budget, Result, Trace
 from equipoise.solvers import SOLVERS, Solver
+
+LEAST_MEMORY = 10  # rows of a stream's memory, at the least; chosen: with fewer no rate means anything
 
 UNFINISHED = {
     Status.MAX_STEPS: "`max_steps` ({max_steps}) was used up; raise it.",
@@ -86,6 +89,10 @@ class LinearPredictor:
             dtype_=np.dtype(dtype),
             **more,
         )
+
+    def _kept(self, table: MemoryTable, coef: np.ndarray, intercept: np.ndarray) -> dict[str, Any]:
+        """Return the attributes of a model of the rows of a table."""
+        return {"coef_": coef, "intercept_": intercept}
 
     def _warn_unfinished(self) -> None:
         """Warn where the fit ended before it was done; pass on what a callback raised."""
