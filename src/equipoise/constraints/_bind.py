@@ -31,6 +31,7 @@ from equipoise.terms import (
     loss_of,
 )
 
+
 def bind(
     constraints: Constraint | Iterable[Constraint],
     y: Any,
@@ -199,7 +200,7 @@ class _Objective:
 
 
 def _function(row: Inequality, rates: RateTable, least: int) -> Line:
-    """Return the function of an inequality, at most 0 where it holds; its rates are over `least` rows each."""
+    """Return the function of an inequality, at most 0 where it holds; of rates over `least` rows each."""
     assert row.expression is not None
     left = row.expression - row.bound * _below(row)
     coefficients, constant = rates.line(row.kind, left)

@@ -84,7 +84,9 @@ class RateTable:
         """Raise where a rate is over fewer rows than `least`."""
         for info in (self._infos[place] for place in places):
             if info.rows < least:
-                reason = f"{info.name} is over {_counted(info.rows)}; a rule needs at least {least}."
+                reason = (
+                    f"{info.name} is over {_counted(info.rows)}; a rule needs at least {least}."
+                )
                 raise _check.MissingRowsError(owner, reason)
 
     def place_rate(self, owner: str, rate: Rate) -> tuple[int, float, float]:

@@ -7,6 +7,7 @@ from equipoise.estimators._frontier.frontier import frontier
 from equipoise.estimators._infeasible import InfeasibleError, InfeasibleWarning
 from equipoise.estimators._neyman_pearson import NeymanPearsonClassifier
 from equipoise.estimators._report import ConstraintLine, GroupLine, Report
+from equipoise.estimators._stream.rules import StreamRule
 from equipoise.estimators._stream.stream import Stream
 
 __all__ = [
@@ -22,4 +23,5 @@ __all__ = [
     "ConstraintLine",
     "GroupLine",
     "Stream",
+    "StreamRule",
 ]

@@ -146,7 +146,7 @@ class AUCClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         if hasattr(self, "stream_"):
             del self.stream_
         fit_two_classes(self, self._task(), table)
-        vars(self).update(self._kept(table, self.coef_, self.intercept_))
+        self.__dict__.update(self._kept(table, self.coef_, self.intercept_))
         return self
 
     def _task(self) -> Task:

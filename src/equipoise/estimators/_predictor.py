@@ -24,7 +24,9 @@ from equipoise.rows import MemoryTable
 from equipoise.run import Budget, Result, Trace
 from equipoise.solvers import SOLVERS, Solver
 
-LEAST_MEMORY = 10  # rows of a stream's memory, at the least; chosen: with fewer no rate means anything
+LEAST_MEMORY = (
+    10  # rows of a stream's memory, at the least; chosen: with fewer no rate means anything
+)
 
 UNFINISHED = {
     Status.MAX_STEPS: "`max_steps` ({max_steps}) was used up; raise it.",

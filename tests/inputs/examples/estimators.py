@@ -42,6 +42,7 @@ shared = {
     "warm_start": flag(False),
     "random_state": optional(count(0)),
 }
+streamed = {"memory": count(50)}
 
 
 def constrained(**parameters):
@@ -69,6 +70,12 @@ def started(X, y, classes, sensitive_features, sample_weight):
     ConstrainedClassifier(PARITY).partial_fit(X, y, classes, sensitive_features, sample_weight)
 
 
+def ranked(X, y, classes, sensitive_features, sample_weight):
+    """Begin a stream of a classifier that ranks."""
+    model = AUCClassifier(auc_parity("inter", 0.5))
+    model.partial_fit(X, y, classes, sensitive_features, sample_weight)
+
+
 EXAMPLES = {
     "ConstrainedClassifier": (
         constrained,
@@ -82,6 +89,7 @@ EXAMPLES = {
             "min_cell": count(2),
             "small_cells": strict("skip"),
             **shared,
+            **streamed,
         },
     ),
     "AUCClassifier": (
@@ -93,6 +101,7 @@ EXAMPLES = {
             "min_cell": count(2),
             "small_cells": strict("skip"),
             **shared,
+            **streamed,
         },
     ),
     "NeymanPearsonClassifier": (
@@ -141,6 +150,16 @@ EXAMPLES = {
     ),
     "ConstrainedClassifier.partial_fit": (
         started,
+        {
+            "X": strict(X),
+            "y": strict(Y),
+            "classes": strict([0, 1]),
+            "sensitive_features": strict(GROUPS),
+            "sample_weight": weights,
+        },
+    ),
+    "AUCClassifier.partial_fit": (
+        ranked,
         {
             "X": strict(X),
             "y": strict(Y),

@@ -54,7 +54,7 @@ def read_batch(
         X, y = validate_data(
             estimator, X, y, accept_sparse="csr", dtype=FLOATS, reset=stream is None
         )
-    known = _classes(owner, classes, None if stream is None else stream.classes)
+    known = _classes(estimator, classes)
     positive = y == known[1]
     unknown = ~(positive | (y == known[0]))
     if unknown.any():
@@ -70,14 +70,15 @@ def read_batch(
     return Batch(X, weight, known, columns, taken_out, keys, key_of_row)
 
 
-def _classes(owner: str, classes: Any, first: np.ndarray | None) -> np.ndarray:
+def _classes(estimator: Any, classes: Any) -> np.ndarray:
     """Return the two classes, given in the first call and the same in all others."""
+    owner, first = type(estimator).__name__, getattr(estimator, "classes_", None)
     if classes is None:
         if first is None:
             raise ValueError(f"{owner}: `classes` must be passed on the first call to partial_fit.")
         return first
     known = np.unique(_check.labels(owner, "classes", classes))
-    if first is not None and not np.array_equal(known, first):
+    if first is not None and hasattr(estimator, "stream_") and not np.array_equal(known, first):
         rule = f"must be those of the first call, {first.tolist()}"
         _check.fail(owner, "classes", rule, known.tolist())
     if len(known) != 2:

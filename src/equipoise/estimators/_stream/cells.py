@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-Key = tuple[int, tuple[Any, ...]]  # the number of the class, and the values of the sensitive columns
+Key = tuple[
+    int, tuple[Any, ...]
+]  # the number of the class, and the values of the sensitive columns
 
 
 def _none(dtype: Any = np.int64) -> Any:

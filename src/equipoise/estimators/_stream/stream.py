@@ -15,8 +15,8 @@ from equipoise.estimators._stream.sample import SampledRows, fair_sample, random
 from equipoise.estimators._stream.text import describe
 from equipoise.rows import MemoryTable
 
-# The model is made anew when this share of the remembered rows is new: twice as often made one pass over
-# Adult, row by row, take twice as long, and changed no figure by more than the order of rows does.
+# The model is made anew when this share of the remembered rows is new. On Adult, 0.02 and 0.1 changed the
+# accuracy of the last model by at most 0.001, and took about 1.5 and 0.7 times as long.
 NEW_SHARE = 0.05
 
 
@@ -69,18 +69,16 @@ class Stream:
         """Return the stream after the rows of a batch."""
         cells = self.cells.with_keys(batch.keys)
         cell = np.array([cells.place[key] for key in batch.keys])[batch.key_of_row]
-        share = random_shares(self.seed, self.rows, len(cell))
-        rows = SampledRows(batch.X, cell, batch.weight, batch.weight / share)
         cells = cells.counted(cell, batch.weight, self.rows + 1)
-        high = rows.priority > cells.threshold[cell]  # the others lost already
-        rows = rows if high.all() else rows.taken(np.flatnonzero(high))
-        new = cells.new + np.bincount(rows.cell, minlength=len(cells))
-        return replace(
-            self,
-            rows=self.rows + len(cell),
-            cells=replace(cells, new=new),
-            arrived=(*self.arrived, rows) if len(rows) else self.arrived,
-        )
+        priority = batch.weight / random_shares(self.seed, self.rows, len(cell))
+        high = np.flatnonzero(priority > cells.threshold[cell])  # the others are lost already
+        arrived = self.arrived
+        if high.size:
+            rows = SampledRows(batch.X, cell, batch.weight, priority)
+            rows = rows if high.size == cell.size else rows.taken(high)
+            new = cells.new + np.bincount(rows.cell, minlength=len(cells))
+            cells, arrived = replace(cells, new=new), (*arrived, rows)
+        return replace(self, rows=self.rows + len(cell), cells=cells, arrived=arrived)
 
     @property
     def is_due(self) -> bool:
