@@ -9,7 +9,7 @@ PEERS := $(VENV)/.installed-peers
 INSTALL := $(PY) -m pip install --quiet $(if $(CONSTRAINTS),-c $(CONSTRAINTS))
 CHECKED := src tests tools benchmarks examples
 
-.PHONY: demo test test-oldest test-newest lint hooks pages bench hs peers scaling hunt mutants clean
+.PHONY: demo test test-oldest test-newest lint hooks pages bench hs peers scaling streams hunt mutants clean
 
 demo: $(STAMP)
 	$(PY) examples/demo.py
@@ -50,6 +50,9 @@ peers: $(PEERS)
 
 scaling: $(STAMP)
 	$(PY) -m benchmarks.scaling --write
+
+streams: $(STAMP)
+	$(PY) -m benchmarks.streams --write
 
 hunt: $(STAMP)
 	$(PY) -m benchmarks.hunt --write

@@ -215,14 +215,15 @@ class ConstrainedClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         A sample of all rows so far is remembered (`memory`), in which every class of every group has a
         fair share, and the model is fitted to it as `fit` does whenever 5 % of the sample is new, or most
         of what it has of one group and class. So rows may come group by group or class by class, and
-        groups may be new: a rule is kept from the time on when there are rows to judge it by. Until
-        there are rows of both classes, the model is a constant.
+        groups may be new: a rule is kept as soon as what it speaks of has `min_cell` rows. Until there
+        are rows of both classes, the model is a constant.
 
-        What holds: every rate and AUC of the sample is an unbiased estimate of that of all rows seen, and
-        the rules are kept on the sample as in `fit`, where they can be. What does not: there is no
-        promise for all rows, let alone for rows to come, no report and no certificate; the model may
-        lack the latest rows (`stream_.known`); old rows count as much as new ones, whatever has changed
-        in between. `print(model.stream_)` shows what was seen, counted and cannot be judged yet.
+        What holds: every rate and AUC of the sample is an estimate of that of all rows seen, whatever
+        their order, and the rules are kept on the sample where shifting smooth rates suffices for that.
+        What does not: there is no promise for all rows, let alone for rows to come, no report and no
+        certificate; the model may lack the latest rows (`stream_.known`); old rows count as much as new
+        ones, whatever has changed in between. After `fit`, whose rows are not kept, a stream begins
+        anew. `print(model.stream_)` shows what was seen, counted and cannot be judged yet.
         Nothing is raised or warned of where bounds are not met.
 
         Parameters

@@ -18,7 +18,7 @@ def _none(dtype: Any = np.int64) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class StreamCells:
     """Rows of one class that have the same value in every sensitive column, counted.
 
     Attributes
@@ -57,7 +57,7 @@ class Cells:
         values[:] = [groups[number] for _, groups in self.place]
         return values
 
-    def with_keys(self, keys: list[Key]) -> Cells:
+    def with_keys(self, keys: list[Key]) -> StreamCells:
         """Return the cells and those of `keys` that are new."""
         found = [key for key in keys if key not in self.place]
         if not found:
@@ -72,7 +72,7 @@ class Cells:
         }
         return replace(self, place=place, **grown)
 
-    def counted(self, cell: np.ndarray, weight: np.ndarray, first: int) -> Cells:
+    def counted(self, cell: np.ndarray, weight: np.ndarray, first: int) -> StreamCells:
         """Return the cells after rows of these cells and weights, numbered from `first` on."""
         size, last = len(self), self.last.copy()
         last[cell] = first + np.arange(len(cell))  # of several rows the last one stays

@@ -30,7 +30,7 @@ AFTER_FIT = (
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class StreamModel:
     """A model made of the rows remembered."""
 
     attributes: dict[str, Any]
@@ -75,7 +75,7 @@ def learn_batch(
     vars(estimator).update(stream_=stream, **changed)  # all at once: Ctrl-C comes before or after
 
 
-def _model_of(estimator: Any, stream: Stream) -> Model:
+def _model_of(estimator: Any, stream: Stream) -> StreamModel:
     """Return the model of the rows remembered; a constant one where they do not suffice."""
     task = replace(estimator._task(), small_cells="skip", undefined="skip", repair=False)
     table = stream.table(task.owner)
@@ -85,7 +85,7 @@ def _model_of(estimator: Any, stream: Stream) -> Model:
         return _constant(estimator, table, error.reason)
 
 
-def _fitted(estimator: Any, task: Task, table: MemoryTable) -> Model:
+def _fitted(estimator: Any, task: Task, table: MemoryTable) -> StreamModel:
     """Fit the task to the rows of a table, under the rules that they suffice for."""
     if not table.class_totals().all():
         found = table.classes[int(table.class_totals().argmax())]
@@ -104,12 +104,14 @@ def _fitted(estimator: Any, task: Task, table: MemoryTable) -> Model:
         kept = estimator._kept(table, *training.units.coefficients(fit.x))
     few = f"the intersection has fewer than {task.min_cell} rows."
     skipped = tuple((name, few) for name in binding.skipped)
-    return Model({**kept, "dtype_": np.dtype(table.dtype)}, rules, binding.undefined + skipped)
+    return StreamModel(
+        {**kept, "dtype_": np.dtype(table.dtype)}, rules, binding.undefined + skipped
+    )
 
 
-def _constant(estimator: Any, table: MemoryTable, reason: str) -> Model:
+def _constant(estimator: Any, table: MemoryTable, reason: str) -> StreamModel:
     """Return the model that knows the shares of the classes alone, each taken as one row larger."""
     negative, positive = table.class_totals() + 1.0
     odds = float(np.log(positive / negative)) if estimator._task().fit_intercept else 0.0
     kept = estimator._kept(table, np.zeros((1, table.n_columns)), np.array([odds]))
-    return Model({**kept, "dtype_": np.dtype(table.dtype)}, (), (("all rules", reason),))
+    return StreamModel({**kept, "dtype_": np.dtype(table.dtype)}, (), (("all rules", reason),))

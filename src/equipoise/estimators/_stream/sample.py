@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from equipoise.estimators._stream.cells import Cells
+from equipoise.estimators._stream.cells import StreamCells
 
 # The generator of Steele, Lea & Flood (2014), which mixes the bits of a number: increments and shifts.
 STEP, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
@@ -23,7 +23,7 @@ class SampledRows:
     ----------
     X : array or CSR matrix of shape (n, d)
     cell : ndarray of shape (n,)
-        The place of each row's cell in `Cells`.
+        The place of each row's cell in `StreamCells`.
     weight : ndarray of shape (n,)
         As the rows were given.
     priority : ndarray of shape (n,)
@@ -59,18 +59,21 @@ class SampledRows:
             X, *(np.concatenate([getattr(part, name) for part in parts]) for name in names)
         )
 
-    def represented(self, cells: Cells) -> np.ndarray:
+    def represented(self, cells: StreamCells) -> np.ndarray:
         """Return the weight that each row stands for; those of a cell add up to that of all its rows.
 
         That of a row is its own, but at least the threshold of its cell (Duffield, Lund & Thorup 2007):
-        sums over the sample are then unbiased for sums over all rows.
+        then sums over the sample are unbiased for sums over all rows; to let the weights add up
+        costs a bias of the order of one row.
         """
         weight = np.maximum(self.weight, cells.threshold[self.cell])
         total = np.bincount(self.cell, weight, len(cells))
         return weight * (cells.weight / np.where(total > 0, total, 1.0))[self.cell]
 
 
-def fair_sample(rows: SampledRows, cells: Cells, capacity: int) -> tuple[SampledRows, Cells]:
+def fair_sample(
+    rows: SampledRows, cells: StreamCells, capacity: int
+) -> tuple[SampledRows, StreamCells]:
     """Return the rows to remember, at most about `capacity`, and the cells with their thresholds.
 
     Every cell keeps its rows of highest priority: all of them in a small cell, and the same number

@@ -9,7 +9,7 @@ import numpy as np
 
 from equipoise.estimators._inputs import precise
 from equipoise.estimators._stream.batch import Batch
-from equipoise.estimators._stream.cells import Cells
+from equipoise.estimators._stream.cells import StreamCells
 from equipoise.estimators._stream.rules import StreamRule
 from equipoise.estimators._stream.sample import SampledRows, fair_sample, random_shares
 from equipoise.estimators._stream.text import describe
@@ -37,7 +37,7 @@ class Stream:
     seed : int
     rows : int
         The rows seen.
-    cells : Cells
+    cells : StreamCells
         What was seen of each class in each group.
     memory : SampledRows or None
         The rows remembered, of which the model was made.
@@ -57,7 +57,7 @@ class Stream:
     columns: tuple[str, ...]
     seed: int = 0
     rows: int = 0
-    cells: Cells = field(default_factory=Cells)
+    cells: StreamCells = field(default_factory=StreamCells)
     memory: SampledRows | None = None
     arrived: tuple[SampledRows, ...] = ()
     refreshes: int = 0
