@@ -9,7 +9,7 @@ PEERS := $(VENV)/.installed-peers
 INSTALL := $(PY) -m pip install --quiet $(if $(CONSTRAINTS),-c $(CONSTRAINTS))
 CHECKED := src tests tools benchmarks examples
 
-.PHONY: demo test test-oldest test-newest lint hooks pages bench hs peers scaling coverage hunt mutants clean
+.PHONY: demo test test-oldest test-newest lint hooks pages bench hs peers scaling coverage streams hunt mutants clean
 
 demo: $(STAMP)
 	$(PY) examples/demo.py
@@ -53,6 +53,9 @@ scaling: $(STAMP)
 
 coverage: $(STAMP)
 	$(PY) -m benchmarks.coverage --write
+
+streams: $(STAMP)
+	$(PY) -m benchmarks.streams --write
 
 hunt: $(STAMP)
 	$(PY) -m benchmarks.hunt --write

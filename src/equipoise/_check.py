@@ -29,9 +29,11 @@ from equipoise._check_arrays import (
 )
 from equipoise._errors import (
     InputError,
+    MissingRowsError,
     NonFiniteInputError,
     WrongKindError,
     fail,
+    missing,
     owned,
     shown,
 )
@@ -40,6 +42,7 @@ LARGEST = 2**63 - 1  # count: the last one that NumPy can index
 
 __all__ = [
     "InputError",
+    "MissingRowsError",
     "WrongKindError",
     "array",
     "between",
@@ -57,6 +60,7 @@ __all__ = [
     "labels",
     "mask",
     "matrix",
+    "missing",
     "names",
     "non_negative",
     "number",

@@ -37,6 +37,10 @@ class WrongKindError(InputError, TypeError):
     """An object of the wrong kind, such as a number in the place of a problem."""
 
 
+class MissingRowsError(InputError):
+    """Input without the rows that are spoken of, or with too few; with more rows it can be used."""
+
+
 class NonFiniteError(ArithmeticError):
     """A function returned NaN or infinity; the message names it.
 
@@ -63,6 +67,11 @@ class NonFiniteInputError(InputError, NonFiniteError):
 def fail(owner: str, parameter: str, rule: str, value: Any) -> NoReturn:
     """Raise the library's one form of error for a parameter's value."""
     raise InputError(owner, f"`{parameter}` {rule}, got {shown(value)}.", parameter)
+
+
+def missing(owner: str, parameter: str, rule: str, value: Any) -> NoReturn:
+    """Raise for want of rows, in the form of `fail`."""
+    raise MissingRowsError(owner, f"`{parameter}` {rule}, got {shown(value)}.", parameter)
 
 
 def owned(function: Callable[P, T]) -> Callable[P, T]:

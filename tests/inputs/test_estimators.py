@@ -144,7 +144,7 @@ def test_weights_of_unknown_classes_are_refused():
     model = ConstrainedClassifier(class_weight={0: 1.0, "1": 2.0})
     with pytest.raises(ValueError, match=rf"{NAME}: `class_weight` names '1'; the classes are"):
         model.fit(X, Y)
-    with pytest.raises(ValueError, match=rf"{NAME}: `class_weight` must be of the classes"):
+    with pytest.raises(ValueError, match=rf"{NAME}: `class_weight` names '1'; the classes are"):
         model.partial_fit(X, Y, [0, 1])
 
 

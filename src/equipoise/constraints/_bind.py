@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from equipoise.constraints._objective import Unfairness
 from equipoise.constraints._quotient import Quotient
 from equipoise.constraints._rate import Rate
 from equipoise.constraints._rate_table import Line, RateTable
+from equipoise.constraints._rules import defined, listed
 from equipoise.constraints._sample import Sample
 from equipoise.rows import FunctionSpec, MemoryTable, Table
 from equipoise.terms import (
@@ -87,6 +89,7 @@ def bind_table(
     best_loss: float | None = None,
     min_cell: int = 10,
     small_cells: str = "raise",
+    undefined: str = "raise",
     owner: str = "bind",
 ) -> Binding:
     """Bind constraints to the rows of a table.
@@ -108,22 +111,35 @@ def bind_table(
     small_cells : {"raise", "skip"}
         Whether small intersections are an error, or are left unconstrained and listed in
         ``skipped``.
+    undefined : {"raise", "skip"}
+        Whether rules that speak of groups or classes without rows are an error; or are left out and
+        listed in ``undefined``, also where these have fewer than `min_cell` rows.
     owner : str
         Whom messages about these arguments name.
     """
     owner = _check.text("bind_table", "owner", owner)
     _check.kind(owner, "table", table, Table)
     sharpness = _check.positive(owner, "sharpness", sharpness)
-    listed = _listed(owner, constraints)
+    _check.choice(owner, "undefined", undefined, ("raise", "skip"))
+    rules = listed(owner, constraints)
+    left_out: list[tuple[str, str]] | None = None if undefined == "raise" else []
+    least = 0 if undefined == "raise" else min_cell
     limits = {"best_loss": best_loss, "min_cell": min_cell, "small_cells": small_cells}
     sample = Sample(table, owner=owner, **limits)  # type: ignore[arg-type]
-    expanded = [row for constraint in listed for row in constraint.expand(sample)]
-    rated = [row for row in expanded if row.function is None]
-    calls = [row for row in expanded if row.function is not None]
-    inequalities = _unique(rated + calls)  # callables last, as their sums come last
+    made = (defined(partial(rule.expand, sample), left_out) for rule in rules)
+    expanded = [row for rows in made for row in rows or ()]
     rates = RateTable(sample, loss_of(owner, loss), Sigmoid(sharpness))
     minimised = _Objective.of(owner, objective, sample, rates)
-    lines = [minimised.line, *(_function(row, rates) for row in rated)]
+    written = (
+        (row, defined(partial(_function, row, rates, least), left_out, row.name))
+        for row in expanded
+        if row.function is None
+    )
+    kept = [(row, line) for row, line in written if line is not None]
+    rated = [row for row, _ in kept]
+    calls = [row for row in expanded if row.function is not None]
+    inequalities = _unique(rated + calls)  # callables last, as their sums come last
+    lines = [minimised.line, *(line for _, line in kept)]
     below = [rates.line(row.kind, _below(row)) for row in rated]
     coefficients, offsets = rates.matrix(lines)
     functions = [_function_spec(row) for row in inequalities[len(rated) :]]
@@ -143,22 +159,8 @@ def bind_table(
         table,
         sample.skipped,
         rates.matrix(below + [({}, 1.0)] * len(calls)) if ratios else None,
+        tuple(left_out or ()),
     )
-
-
-def _listed(owner: str, constraints: Any) -> list[Constraint]:
-    if isinstance(constraints, Constraint):
-        return [constraints]
-    several = isinstance(constraints, Iterable) and not isinstance(constraints, str)
-    listed = list(constraints) if several else [constraints]
-    for given in listed:
-        if isinstance(given, Expression | Quotient):
-            rule = "must be compared with a bound, as in rate('positive') <= 0.3"
-            _check.fail(owner, "constraints", rule, given)
-        if not isinstance(given, Constraint):
-            rule = "must be rules such as demographic_parity(0.02) or rate('positive') <= 0.3"
-            _check.fail(owner, "constraints", rule, given)
-    return listed
 
 
 @dataclass(frozen=True)
@@ -197,11 +199,12 @@ class _Objective:
         return []
 
 
-def _function(row: Inequality, rates: RateTable) -> Line:
-    """Return the function of an inequality: at most 0 where it holds."""
+def _function(row: Inequality, rates: RateTable, least: int) -> Line:
+    """Return the function of an inequality, at most 0 where it holds; of rates over `least` rows each."""
     assert row.expression is not None
     left = row.expression - row.bound * _below(row)
     coefficients, constant = rates.line(row.kind, left)
+    rates.require(row.kind, coefficients, least)
     sign = row.factor if row.sense == "<=" else -row.factor
     return {entry: sign * c for entry, c in coefficients.items()}, sign * constant
 

@@ -27,11 +27,13 @@ class Binding:
     combination : Combination
         Objective and constraints as functions of these sums.
     rates : tuple of RateInfo
-        What the first sums are.
+        What the sums are, but for the functions of users, which come last.
     table : Table
         The rows.
     skipped : tuple of str
         Small intersections left without constraint.
+    undefined : tuple of (str, str)
+        Rules left out for want of rows, and what is missing.
     """
 
     inequalities: tuple[Inequality, ...]
@@ -41,6 +43,7 @@ class Binding:
     table: Table
     skipped: tuple[str, ...] = ()
     _denominators: tuple[sparse.csr_array, np.ndarray] | None = None
+    undefined: tuple[tuple[str, str], ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -64,9 +64,11 @@ class Comparison(Constraint):
 
     @property
     def needs(self) -> frozenset[str]:
-        """Groups, if a rate is over one."""
+        """Groups, if a rate is over one; all rows, if predictions for them are compared with."""
         grouped = any(part.group is not None for _, part in self._parts)
-        return frozenset({"groups"} if grouped else ())
+        compared = any(part.kind == "churn" for _, part in self._parts)
+        needed = {"groups": grouped, "all_rows": compared}
+        return frozenset(name for name, holds in needed.items() if holds)
 
     def expand(self, sample: Sample) -> list[Inequality]:
         """Return one inequality, or one for each group; two where absolute."""

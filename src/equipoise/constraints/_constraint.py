@@ -85,7 +85,10 @@ class Constraint(ABC):
     @property
     @abstractmethod
     def needs(self) -> frozenset[str]:
-        """What `bind` must be given: a subset of ``{"groups", "best_loss"}``."""
+        """What `bind` must be given: a subset of ``{"groups", "best_loss", "all_rows"}``.
+
+        The last one: predictions or scores of the very rows that it was written for.
+        """
 
     @abstractmethod
     def expand(self, sample: Sample) -> list[Inequality]:

@@ -29,8 +29,8 @@ class Custom(Constraint):
 
     @property
     def needs(self) -> frozenset[str]:
-        """Nothing: the function is passed what there is."""
-        return frozenset()
+        """All rows: the function is passed what there is of them, without their weights."""
+        return frozenset({"all_rows"})
 
     def expand(self, sample: Sample) -> list[Inequality]:
         """Return one inequality, without rates."""

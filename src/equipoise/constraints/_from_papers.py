@@ -62,7 +62,7 @@ class ParityPair(Constraint):
         for column in sample.columns(name, Each(self.column, self.groups)):
             if len(column) < 2:
                 labels = [label for _, label in column]
-                _check.fail(name, "groups", "needs at least two groups to compare", labels)
+                _check.missing(name, "groups", "needs at least two groups to compare", labels)
             for (a, first), (b, second) in permutations(column, 2):
                 expression = Expression(
                     ((1.0, Rate("positive", a)), (self.beta, Rate("negative", b)))

@@ -84,7 +84,7 @@ class Parity(Constraint):
             labels = [label for _, label in column]
             if len(column) < 2:
                 rule = "needs at least two groups to compare"
-                _check.fail(self.name, "sensitive_features", rule, labels)
+                _check.missing(self.name, "sensitive_features", rule, labels)
             if self.reference == "pairs" and len(column) * (len(column) - 1) > MAX_PAIRS:
                 reason = (
                     f"{len(column)} groups are too many to compare each two of them; use "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,14 +27,14 @@ class RateInfo:
 
     Attributes
     ----------
-    base : {"positive", "error", "churn", "loss"}
+    base : {"positive", "error", "churn", "loss", "auc"}
         What is averaged.
     group : str or None
-        None for everyone.
+        None for everyone, and for pairs.
     label : label or None
         The class it is over; None for both.
     rows : int
-        The rows it is over.
+        The rows it is over; for pairs those of the smaller side.
     effective_rows : float
         ``(sum w)^2 / sum w^2``: the rows that equal weights would need for the same spread.
     offset : float
@@ -79,6 +80,15 @@ class RateTable:
             constant += coefficient * offset
         return coefficients, constant
 
+    def require(self, owner: str, places: Iterable[int], least: int) -> None:
+        """Raise where a rate is over fewer rows than `least`."""
+        for info in (self._infos[place] for place in places):
+            if info.rows < least:
+                reason = (
+                    f"{info.name} is over {_counted(info.rows)}; a rule needs at least {least}."
+                )
+                raise _check.MissingRowsError(owner, reason)
+
     def place_rate(self, owner: str, rate: Rate) -> tuple[int, float, float]:
         """Return ``(entry, scale, offset)`` with ``rate = scale * entry + offset``."""
         kind, sample = KINDS[rate.kind], self._sample
@@ -96,16 +106,21 @@ class RateTable:
 
     def place_pair(self, owner: str, pair: PairRate) -> tuple[int, float, float]:
         """Return ``(entry, 1, 0)``: the mean over pairs is the entry itself."""
-        sides, weights = [], []
+        sides, weights, tallies = [], [], []
         for subset in (pair.above, pair.below):
             cell = None if subset.group is None else self._sample.cell(owner, subset.group)
             subgroup = Subgroup(cell, subset.positive)
             entry = RateEntry("positive", self._sigmoid, subgroup)  # for what the subgroup holds
             weights.append(self._checked(owner, subset.group, "AUC", entry, least=1)[0])
             sides.append(subgroup)
+            tallies.append(self._tally(entry))
         function = pair.function or SigmoidPair(self._sigmoid.sharpness)
         placed = PairEntry(function, sides[0], sides[1], (weights[0], weights[1]))
-        return self._index.setdefault(placed, len(self._index)), 1.0, 0.0
+        place = self._index.setdefault(placed, len(self._index))
+        rows = min(tally.rows for tally in tallies)
+        effective = min(tally.effective_rows for tally in tallies)
+        self._infos[place] = RateInfo(pair.kind, None, None, rows, effective)
+        return place, 1.0, 0.0
 
     def _checked(
         self, owner: str, group: Any, what: str, entry: RateEntry, least: int = 2
@@ -121,7 +136,7 @@ class RateTable:
                     f"{where} has {_counted(whole.rows)} of positive weight; {needed}. Merge it with "
                     "another group, or leave its rows out."
                 )
-                raise _check.InputError(owner, reason)
+                raise _check.MissingRowsError(owner, reason)
         own = self._tally(entry)
         if subgroup.positives is not None and own.rows < least:
             label = self._sample.classes[int(subgroup.positives)]
@@ -129,7 +144,7 @@ class RateTable:
                 f"{where} has {_counted(own.rows)} with the label {label!r}, so its {what} is not "
                 "defined. Merge it with another group, or leave it out of the constraint."
             )
-            raise _check.InputError(owner, reason)
+            raise _check.MissingRowsError(owner, reason)
         return own.weight, whole.weight
 
     def _tally(self, entry: RateEntry) -> Tally:
@@ -151,7 +166,7 @@ class RateTable:
                 None if subgroup.cell is None else self._sample.label(owner, rate.group),
                 label,
                 tally.rows,
-                tally.weight**2 / tally.squares,
+                tally.effective_rows,
                 tally.true / tally.weight,
             )
         return self._index[entry]
@@ -172,7 +187,7 @@ class RateTable:
     @property
     def infos(self) -> tuple[RateInfo, ...]:
         """What the rates are, in the order of the sums."""
-        return tuple(self._infos[place] for place in self._order if place in self._infos)
+        return tuple(self._infos[place] for place in self._order)
 
     def matrix(self, lines: list[Line]) -> tuple[sparse.csr_array, np.ndarray]:
         """Return the coefficients of all lines, in the order of the sums, and the constants."""

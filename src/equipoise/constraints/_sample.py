@@ -97,7 +97,7 @@ class Sample:
             code = column.find(value)
             if code is None:
                 rule = f"must be groups of column {column.name!r}"
-                _check.fail(owner, "groups", rule, value)
+                _check.missing(owner, "groups", rule, value)
             if column.labels[code] in self.skipped:
                 continue
             single = (value,) if len(column.columns) == 1 else value
@@ -115,7 +115,7 @@ class Sample:
             column, value = groups.intersection(owner, names), values
         code = column.find(value)
         if code is None:
-            _check.fail(owner, "group", "must occur in the data", str(group))
+            _check.missing(owner, "group", "must occur in the data", str(group))
         return column, code
 
     def _intersection(self, owner: str, names: tuple[Any, ...]) -> GroupColumn:

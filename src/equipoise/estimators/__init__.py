@@ -11,6 +11,7 @@ from equipoise.estimators._model_file import ModelFileError, ModelFileWarning
 from equipoise.estimators._neyman_pearson import NeymanPearsonClassifier
 from equipoise.estimators._promised import Promise, PromiseLine
 from equipoise.estimators._report import ConstraintLine, GroupLine, Report
+from equipoise.estimators._stream.rules import StreamRule
 from equipoise.estimators._stream.stream import Stream
 
 __all__ = [
@@ -32,4 +33,5 @@ __all__ = [
     "Promise",
     "PromiseLine",
     "Stream",
+    "StreamRule",
 ]

@@ -10,11 +10,12 @@ from sklearn.utils import Tags
 
 from equipoise.constraints import Constraint, auc, pair_loss
 from equipoise.estimators._bound_parameters import BoundParameters
-from equipoise.estimators._calibration import Calibration
 from equipoise.estimators._fit import fit_two_classes, walk_of
+from equipoise.estimators._fitted_model import with_threshold_where_equal
 from equipoise.estimators._inputs import read_table
-from equipoise.estimators._predictor import LinearPredictor
+from equipoise.estimators._predictor import LEAST_MEMORY, LinearPredictor
 from equipoise.estimators._sklearn import Interval, StrOptions, check_parameters
+from equipoise.estimators._stream.learn import learn_batch
 from equipoise.estimators._training import Task
 from equipoise.solvers import Solver
 from equipoise.terms import PAIR_LOSSES, PairFunction
@@ -45,14 +46,15 @@ class AUCClassifier(BoundParameters, LinearPredictor, ClassifierMixin, BaseEstim
     true_metric : bool
         Meet the bounds on counted AUCs. False: on smooth ones only.
     on_infeasible, solver, tol, max_steps, max_seconds, verbose, callback : as in `ConstrainedClassifier`.
-    min_cell, small_cells, warm_start, random_state : as in `ConstrainedClassifier`.
+    min_cell, small_cells, warm_start, random_state, memory : as in `ConstrainedClassifier`.
     confidence, held_out, ordered : as in `ConstrainedClassifier`.
 
     Attributes
     ----------
     classes_, coef_, intercept_, n_features_in_, n_iter_ : as in scikit-learn.
         The intercept puts the threshold of `predict` where both classes are equally probable.
-    pos_label_, calibration_, report_, certificate_, status_, trace_, result_ : as in `ConstrainedClassifier`.
+    pos_label_, calibration_, report_, certificate_, status_, trace_, result_, stream_ : as in
+        `ConstrainedClassifier`.
 
     Examples
     --------
@@ -83,6 +85,7 @@ class AUCClassifier(BoundParameters, LinearPredictor, ClassifierMixin, BaseEstim
         "confidence": [Interval(Real, 0, 1, closed="neither"), None],
         "held_out": [Interval(Real, 0, 1, closed="neither")],
         "ordered": ["boolean"],
+        "memory": [Interval(Integral, LEAST_MEMORY, None, closed="left")],
     }
 
     def __init__(
@@ -107,6 +110,7 @@ class AUCClassifier(BoundParameters, LinearPredictor, ClassifierMixin, BaseEstim
         confidence: float | None = None,
         held_out: float = 0.5,
         ordered: bool = False,
+        memory: int = 8192,
     ) -> None:
         self.constraints = constraints
         self.loss = loss
@@ -127,6 +131,7 @@ class AUCClassifier(BoundParameters, LinearPredictor, ClassifierMixin, BaseEstim
         self.confidence = confidence
         self.held_out = held_out
         self.ordered = ordered
+        self.memory = memory
 
     def fit(
         self,
@@ -152,10 +157,11 @@ class AUCClassifier(BoundParameters, LinearPredictor, ClassifierMixin, BaseEstim
                 f"{len(table.classes)} classes."
             )
         self.sensitive_names_ = names
+        if hasattr(self, "stream_"):
+            del self.stream_
         task = self._task()
         walk = walk_of(self, task, table, groups)
         fit_two_classes(self, task, table if walk is None else walk.training, walk=walk)
-        self._move_threshold()
         return self
 
     def _task(self) -> Task:
@@ -174,11 +180,29 @@ class AUCClassifier(BoundParameters, LinearPredictor, ClassifierMixin, BaseEstim
             fit_intercept=False,
         )
 
-    def _move_threshold(self) -> None:
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        classes: Any = None,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+    ) -> AUCClassifier:
+        """Take in one row of a stream or many, in any order; as `ConstrainedClassifier.partial_fit`.
+
+        Parameters
+        ----------
+        X, y, sensitive_features, sample_weight : as in `fit`
+            The features and the sensitive columns are those of the first call.
+        classes : array of two labels
+            Both classes; needed in the first call.
+        """
+        learn_batch(self, X, y, classes, sensitive_features, sample_weight)
+        return self
+
+    def _kept(self, model: dict[str, Any]) -> dict[str, Any]:
         """Move the intercept to where both classes are equally probable."""
-        found = self.calibration_
-        self.intercept_ = self.intercept_ + found.offsets[0] / found.slope
-        self.calibration_ = Calibration(found.slope)
+        return with_threshold_where_equal(model)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

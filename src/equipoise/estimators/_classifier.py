@@ -12,9 +12,9 @@ from equipoise.constraints import Constraint, Expression, Quotient, Unfairness
 from equipoise.estimators._bound_parameters import BoundParameters
 from equipoise.estimators._fit import fit_two_classes, walk_of
 from equipoise.estimators._inputs import read_table
-from equipoise.estimators._predictor import LinearPredictor
+from equipoise.estimators._predictor import LEAST_MEMORY, LinearPredictor
 from equipoise.estimators._sklearn import Interval, StrOptions, check_parameters
-from equipoise.estimators._stream.partial_fit import learn_batch
+from equipoise.estimators._stream.learn import learn_batch
 from equipoise.estimators._training import Task
 from equipoise.solvers import Solver
 
@@ -67,7 +67,8 @@ class ConstrainedClassifier(BoundParameters, LinearPredictor, ClassifierMixin, B
     warm_start : bool
         Start from the previous solution.
     random_state : int, RandomState or None
-        For the rows held out, and for solvers that draw; None is the same as 0.
+        For the rows held out, for those that `partial_fit` remembers, and for solvers that draw; None
+        is the same as 0.
     confidence : float, optional
         Promise the bounds for the population that the rows were drawn from: a part of the rows is held out,
         models are trained on the others under tighter bounds, and the loosest that a test on the rows held
@@ -82,6 +83,10 @@ class ConstrainedClassifier(BoundParameters, LinearPredictor, ClassifierMixin, B
     margin : "auto", optional
         For few rows: tighten the bounds by the least margin with which rows left out keep them in
         cross-validation, then fit to all rows. Nothing is promised.
+    memory : int
+        Rows that `partial_fit` remembers, at the most (with many groups at least one of each class and
+        group). More of them bring the model of a stream closer to that of a fit on all its rows, and
+        take as much more time and room.
 
     Attributes
     ----------
@@ -105,7 +110,8 @@ class ConstrainedClassifier(BoundParameters, LinearPredictor, ClassifierMixin, B
     result_ : Result
         With the steps, evaluations and seconds of the whole fit.
     stream_ : Stream
-        After `partial_fit`, instead of the report and the certificate.
+        After `partial_fit`, instead of the report and the certificate: what was seen, and what is known of
+        the rules; `print` it.
 
     Examples
     --------
@@ -138,6 +144,7 @@ class ConstrainedClassifier(BoundParameters, LinearPredictor, ClassifierMixin, B
         "held_out": [Interval(Real, 0, 1, closed="neither")],
         "ordered": ["boolean"],
         "margin": [StrOptions({"auto"}), None],
+        "memory": [Interval(Integral, LEAST_MEMORY, None, closed="left")],
     }
 
     def __init__(
@@ -166,6 +173,7 @@ class ConstrainedClassifier(BoundParameters, LinearPredictor, ClassifierMixin, B
         held_out: float = 0.5,
         ordered: bool = False,
         margin: str | None = None,
+        memory: int = 8192,
     ) -> None:
         self.constraints = constraints
         self.objective = objective
@@ -190,6 +198,7 @@ class ConstrainedClassifier(BoundParameters, LinearPredictor, ClassifierMixin, B
         self.held_out = held_out
         self.ordered = ordered
         self.margin = margin
+        self.memory = memory
 
     def fit(
         self,
@@ -252,20 +261,40 @@ class ConstrainedClassifier(BoundParameters, LinearPredictor, ClassifierMixin, B
         sensitive_features: Any = None,
         sample_weight: Any = None,
     ) -> ConstrainedClassifier:
-        """Take one primal-dual step with a mini-batch of a stream; see `Stream`.
+        """Take in one row of a stream or many, in any order; see `Stream`.
 
-        The bounds are met in the long run and on average, by smooth rates that are corrected by a
-        running count of predictions: there is no promise, no report and no certificate. Of the
-        parameters, solver, tol, max_steps and on_infeasible have no use here; the penalty is
-        that of the rows seen so far.
+        A sample of all rows so far is remembered (`memory`), in which every class of every group has a
+        fair share, and the model is fitted to it as `fit` does whenever 5 % of the sample is new, or most
+        of what it has of one group and class. So rows may come group by group or class by class, and
+        groups may be new: a rule is kept as soon as what it speaks of has `min_cell` rows. Until there
+        are rows of both classes, the model is a constant.
+
+        What holds: every rate and AUC of the sample is an estimate of that of all rows seen, whatever
+        their order, and the rules are kept on the sample where shifting smooth rates suffices for that.
+        What does not: there is no promise for all rows, let alone for rows to come, no report and no
+        certificate; the model may lack the latest rows (`stream_.known`); old rows count as much as new
+        ones, whatever has changed in between. After `fit`, whose rows are not kept, a stream begins
+        anew. `print(model.stream_)` shows what was seen, counted and cannot be judged yet.
+        Nothing is raised or warned of where bounds are not met.
 
         Parameters
         ----------
         X, y, sensitive_features, sample_weight : as in `fit`
+            The features and the sensitive columns are those of the first call.
         classes : array of two labels
-            All classes; needed in the first call.
+            Both classes; needed in the first call.
+
+        Examples
+        --------
+        >>> from equipoise import ConstrainedClassifier, demographic_parity
+        >>> from equipoise.datasets import make_census
+        >>> data = make_census(300, seed=0)
+        >>> model = ConstrainedClassifier(demographic_parity(0.05))
+        >>> for x, y, sex in zip(data.X, data.y, data.groups):
+        ...     model = model.partial_fit([x], [y], classes=[0, 1], sensitive_features=[sex])
+        >>> model.stream_.rows, all(rule.holds for rule in model.stream_.rules)
+        (300, True)
         """
-        check_parameters(self)
         learn_batch(self, X, y, classes, sensitive_features, sample_weight)
         return self
 

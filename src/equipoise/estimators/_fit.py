@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from equipoise import _check
-from equipoise.estimators._calibration import Calibration, calibrated
 from equipoise.estimators._counted import Candidate, described, measure
+from equipoise.estimators._fitted_model import fitted_model
 from equipoise.estimators._infeasible import (
     BrokenBound,
     broken_bounds,
@@ -26,8 +26,8 @@ from equipoise.estimators._runner import seed_of
 from equipoise.estimators._threads import beside, suitable_threads
 from equipoise.estimators._training import Previous, Task, Training
 from equipoise.problems import LearningProblem
-from equipoise.rows import MemoryTable, RowSums, Table
-from equipoise.rows._positive import is_turned, turned
+from equipoise.rows import MemoryTable, Table
+from equipoise.rows._positive import turned
 
 
 def fit_two_classes(
@@ -72,7 +72,7 @@ def fit_two_classes(
         fit, (report, broken) = described(fit, describe, budget)  # 3
         if report.promise is not None:
             fit = unpromised(fit, report.promise)
-        model = {"report_": report, **_model(training, problem.rows, fit.x)}
+        model = {"report_": report, **estimator._kept(fitted_model(training, problem.rows, fit.x))}
         estimator._store(fit, budget, table.dtype, {**model, "fingerprint_": made.result()})
     owner, chosen = task.owner, estimator.on_infeasible
     if report.promise is None:
@@ -84,23 +84,6 @@ def fit_two_classes(
         warn_of_constant(owner, chosen, problem, fit.x, usual, table.classes)
     estimator._warn_unfinished()
     return problem, fit
-
-
-def _model(training: Training, rows: RowSums, x: np.ndarray) -> dict[str, Any]:
-    """Return the attributes of an estimator that scoring needs, in the order of sorted classes."""
-    labels = training.table.labels
-    coef, intercept = turned(labels, *training.units.coefficients(x))
-    calibration = Calibration()
-    if not training.task.is_likelihood:
-        known = training.table.labelled()
-        calibration = calibrated(rows.predicted(x), known.positive, known.weights())
-    return {
-        "classes_": np.sort(labels),
-        "pos_label_": training.table.classes[1],
-        "coef_": coef,
-        "intercept_": intercept,
-        "calibration_": calibration.opposite() if is_turned(labels) else calibration,
-    }
 
 
 def walk_of(estimator: Any, task: Task, table: MemoryTable, groups: Any = None) -> Any:

@@ -44,8 +44,7 @@ def read_table(
             estimator, X, y, accept_sparse="csr", dtype=FLOATS, accept_large_sparse=True
         )
         check_classification_targets(y)
-    X = canonical(X) if sparse.issparse(X) else X
-    X = X.astype(np.float64) if X.dtype == np.float32 and _is_far(X) else X
+    X = precise(X)
     classes = np.unique(y)
     _check_two(owner, classes)
     weight = None
@@ -55,6 +54,12 @@ def read_table(
     labels = with_positive_last(owner, classes, getattr(estimator, "pos_label", None))
     table = MemoryTable(y, X, columns, weight=weight, classes=labels, owner=owner)
     return table, names
+
+
+def precise(X: Any) -> Any:
+    """Return features as they are computed with: sparse ones in order, in double precision where needed."""
+    X = canonical(X) if sparse.issparse(X) else X
+    return X.astype(np.float64) if X.dtype == np.float32 and _is_far(X) else X
 
 
 def read_weight(owner: str, sample_weight: Any, X: Any) -> np.ndarray:

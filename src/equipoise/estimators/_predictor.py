@@ -29,6 +29,10 @@ from equipoise.rows._positive import with_positive_last
 from equipoise.run import Budget, Result, Trace
 from equipoise.solvers import SOLVERS, Solver
 
+LEAST_MEMORY = (
+    10  # rows of a stream's memory, at the least; chosen: with fewer no rate means anything
+)
+
 UNFINISHED = {
     Status.MAX_STEPS: "`max_steps` ({max_steps}) was used up; raise it.",
     Status.MAX_SECONDS: "`max_seconds` ({max_seconds}) was used up; raise it.",
@@ -92,6 +96,10 @@ class LinearPredictor:
             dtype_=np.dtype(dtype),
             **model,
         )
+
+    def _kept(self, model: dict[str, Any]) -> dict[str, Any]:
+        """Return what is kept of a model: its attributes, as they are."""
+        return model
 
     def _warn_unfinished(self) -> None:
         """Warn where the fit ended before it was done; pass on what a callback raised."""

@@ -48,6 +48,11 @@ class Task:
         else.
     plain_objective : expression of rates, optional
         What the model without constraints minimises; by default the mean loss.
+    undefined : {"raise", "skip"}
+        What becomes of rules that speak of groups or classes with few rows; see `bind_table`.
+    repair : bool
+        Whether the fit ends with a search for predictions that keep the bounds where shifting them
+        found none, which can take long.
     score : expression of rates, optional
         What the report shows of a model instead of its accuracy, such as the AUC.
     """
@@ -67,6 +72,8 @@ class Task:
     only_compare: bool = False
     plain_objective: Any = None
     score: Any = None
+    undefined: str = "raise"
+    repair: bool = True
 
     @property
     def is_likelihood(self) -> bool:
@@ -140,6 +147,7 @@ class Training:
             best_loss=best_loss,
             min_cell=task.min_cell,
             small_cells=task.small_cells,
+            undefined=task.undefined,
             owner=task.owner,
         )
 
@@ -198,6 +206,7 @@ class Training:
                 unconstrained=known,
                 previous=last,
                 class_factors=self._class_factors(),
+                repair=task.repair,
             )
         runner.budget.enter("solving")
         fit = measure(problem, runner.solve(problem, start, last), allowed)

@@ -59,6 +59,11 @@ class Tally:
     squares: float  # the sum of squared weights
     true: float  # the weight of rows with the label, or the reference prediction, "positive"
 
+    @property
+    def effective_rows(self) -> float:
+        """The rows that equal weights would need for the same spread."""
+        return self.weight**2 / self.squares
+
     def __add__(self, other: Tally) -> Tally:
         """Return what both hold together."""
         return Tally(

@@ -142,7 +142,7 @@ class Groups(ABC):
         found = [c for c in self.columns.values() if c.find(value) is not None]
         if not found:
             known = [v for c in self.columns.values() for v in c.values]
-            _check.fail(owner, "group", f"must be one of {listed(known)}", value)
+            _check.missing(owner, "group", f"must be one of {listed(known)}", value)
         if len(found) > 1:
             names = listed(c.name for c in found)
             rule = f"occurs in the columns {names}: say which, as {{column: value}}"

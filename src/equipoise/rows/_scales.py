@@ -61,7 +61,7 @@ def column_scales(owner: str, table: Table) -> tuple[np.ndarray, np.ndarray]:
             "every column of X is constant up to rounding errors, so there is nothing to learn "
             "from; give X at least one feature that differs from row to row."
         )
-        raise _check.InputError(owner, reason, "X")
+        raise _check.MissingRowsError(owner, reason, "X")
     indicator = present < MOSTLY_0
     scale = np.sqrt(np.where(indicator, square / np.maximum(present, 1e-300), variance))
     return np.where(constant, np.maximum(1.0, np.abs(center)), scale), center

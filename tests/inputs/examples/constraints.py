@@ -132,6 +132,7 @@ EXAMPLES = dict(
             best_loss=optional(non_negative(0.5)),
             min_cell=count(2),
             small_cells=strict("skip"),
+            undefined=strict("skip"),
             owner=text("bind"),
         ),
     ]

@@ -48,6 +48,7 @@ shared = {
     "held_out": share(0.5),
     "ordered": flag(False),
 }
+streamed = {"memory": count(50)}
 
 
 def constrained(**parameters):
@@ -81,6 +82,12 @@ def started(X, y, classes, sensitive_features, sample_weight):
     ConstrainedClassifier(PARITY).partial_fit(X, y, classes, sensitive_features, sample_weight)
 
 
+def ranked(X, y, classes, sensitive_features, sample_weight):
+    """Begin a stream of a classifier that ranks."""
+    model = AUCClassifier(auc_parity("inter", 0.5))
+    model.partial_fit(X, y, classes, sensitive_features, sample_weight)
+
+
 EXAMPLES = {
     "ConstrainedClassifier": (
         constrained,
@@ -96,6 +103,7 @@ EXAMPLES = {
             "small_cells": strict("skip"),
             "margin": optional(strict(None)),
             **shared,
+            **streamed,
         },
     ),
     "AUCClassifier": (
@@ -108,6 +116,7 @@ EXAMPLES = {
             "min_cell": count(2),
             "small_cells": strict("skip"),
             **shared,
+            **streamed,
         },
     ),
     "NeymanPearsonClassifier": (
@@ -158,6 +167,16 @@ EXAMPLES = {
     ),
     "ConstrainedClassifier.partial_fit": (
         started,
+        {
+            "X": strict(X),
+            "y": strict(Y),
+            "classes": strict([0, 1]),
+            "sensitive_features": strict(GROUPS),
+            "sample_weight": weights,
+        },
+    ),
+    "AUCClassifier.partial_fit": (
+        ranked,
         {
             "X": strict(X),
             "y": strict(Y),

@@ -52,6 +52,6 @@ RECORDS = {
         "Report",
         "ConstraintLine",
     ),
-    *("GroupLine", "Stream", "Calibration"),
+    *("GroupLine", "Stream", "StreamRule", "Calibration"),
     *("Promise", "PromiseLine", "Audit", "AuditLine"),
 }

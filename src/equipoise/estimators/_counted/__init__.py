@@ -46,16 +46,18 @@ def fit_counted(
     unconstrained: Unconstrained | None = None,
     previous: Result | None = None,
     class_factors: np.ndarray | None = None,
+    repair: bool = True,
 ) -> Candidate:
     """Fit so that the bounds hold on counted rates, at little loss; see `Search` for the arguments.
 
-    Without `class_factors` errors are not what the objective stands for. Where the budget ends first
+    Without `class_factors` errors are not what the objective stands for. Without `repair` the last stage
+    is left out, and the closest model returned. Where the budget ends first
     (time, Ctrl-C, the callback), the best model so far is returned with the reason as its status.
     """
     factors = np.ones(2) if class_factors is None else class_factors
     judges = class_factors is not None
     search = Search(problem, start, runner, allowed, unconstrained, previous, factors, judges)
-    found = run_stages(search, STAGES, no_worse_than_simple)
+    found = run_stages(search, STAGES if repair else STAGES[:-1], no_worse_than_simple)
     if found is not None:
         return found
     tried = search.tried
