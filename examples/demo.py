@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from equipoise import ConstrainedClassifier, NeymanPearsonClassifier, demographic_parity
+from equipoise import ConstrainedClassifier, NeymanPearsonClassifier, audit, demographic_parity
 from equipoise.datasets import make_census
 
 PROMISED = 0.05
@@ -65,11 +65,11 @@ def plot(path: Path, plain: tuple[float, float], curve: list[tuple[float, float,
 def main() -> None:
     """Run the demo."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=40_000)
+    parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--output", type=Path, default=Path("demo-output/tradeoff.png"))
     arguments = parser.parse_args()
     started = time.perf_counter()
-    data = make_census(arguments.rows, seed=0).divide(seed=0, train=70, test=30)
+    data = make_census(arguments.rows, seed=1).divide(seed=0, train=70, test=30)
     train, test = data.part("train"), data.part("test")
     print(f"{train.n} training rows, {test.n} held out; who earns more than 50K?\n")
 
@@ -79,8 +79,11 @@ def main() -> None:
     show("plain logistic regression", plain, test)
     show(f"parity promised within {PROMISED:g}", fair, test)
     print(f"\n{fair.report_.promise}")
-    print("\n--- the held-out rows, audited ---\n")
-    print(fair.evaluate(test.X, test.y, test.groups))
+    print(
+        "\n--- the plain model, audited with the held-out rows (any model's predictions will do) ---\n"
+    )
+    rule = demographic_parity(PROMISED)
+    print(audit(test.y, plain.predict(test.X), rule, sensitive_features=test.groups))
 
     print("\n--- a tighter bound, for the training rows alone: report ---\n")
     fair = ConstrainedClassifier(demographic_parity(0.02))

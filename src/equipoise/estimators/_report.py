@@ -33,9 +33,9 @@ class ConstraintLine:
     ----------
     name, sense, bound : the rule.
     surrogate : what the smooth rates say.
-    true : what counting predictions on the training data says.
+    true : what counting predictions on the training rows says.
     unconstrained : the same for the model without constraints.
-    holds : whether the true value meets the bound.
+    holds : whether the true value meets the bound, on the training rows.
     multiplier : the price: loosening the bound by 0.01 buys about ``0.01 * multiplier`` of objective;
         NaN if the model is the best one with its predictions, which bounds have no part in, or if
         not all bounds are met.
