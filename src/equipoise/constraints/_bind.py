@@ -105,9 +105,10 @@ def bind_table(
         For `loss_budget`.
     min_cell : int
         Intersections of sensitive columns with fewer rows are small.
-    small_cells : {"raise", "skip"}
-        Whether small intersections are an error, or are left unconstrained and listed in
-        ``skipped``.
+    small_cells : {"raise", "skip", "pool"}
+        Whether small intersections are an error; or are left unconstrained and listed in ``skipped``; or
+        are taken as one group, "other (pooled)", and listed in ``pooled``. The bound then holds for the
+        rates of all their rows together, not for each of them.
     owner : str
         Whom messages about these arguments name.
     """
@@ -143,6 +144,7 @@ def bind_table(
         table,
         sample.skipped,
         rates.matrix(below + [({}, 1.0)] * len(calls)) if ratios else None,
+        sample.pooled,
     )
 
 

@@ -32,6 +32,8 @@ class Binding:
         The rows.
     skipped : tuple of str
         Small intersections left without constraint.
+    pooled : tuple of str
+        Small intersections taken as one group.
     """
 
     inequalities: tuple[Inequality, ...]
@@ -41,6 +43,7 @@ class Binding:
     table: Table
     skipped: tuple[str, ...] = ()
     _denominators: tuple[sparse.csr_array, np.ndarray] | None = None
+    pooled: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -81,7 +81,7 @@ class AUCClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         "verbose": ["boolean", Interval(Integral, 0, None, closed="left")],
         "callback": [callable, None],
         "min_cell": [Interval(Integral, 2, None, closed="left")],
-        "small_cells": [StrOptions({"raise", "skip"})],
+        "small_cells": [StrOptions({"raise", "skip", "pool"})],
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
     }
