@@ -1,6 +1,7 @@
 """scikit-learn estimators; nothing below this layer knows scikit-learn."""
 
 from equipoise.estimators._auc_classifier import AUCClassifier
+from equipoise.estimators._audited import Audited, fit_until_audited
 from equipoise.estimators._classifier import ConstrainedClassifier
 from equipoise.estimators._frontier.curve import Frontier, FrontierPoint
 from equipoise.estimators._frontier.frontier import frontier
@@ -14,6 +15,8 @@ __all__ = [
     "NeymanPearsonClassifier",
     "AUCClassifier",
     "frontier",
+    "fit_until_audited",
+    "Audited",
     "Frontier",
     "FrontierPoint",
     "InfeasibleError",

@@ -4,7 +4,7 @@ import numpy as np
 
 from equipoise import metrics
 from tests.inputs.examples.shared import GROUPS, X, Y
-from tests.inputs.zoo import optional, strict, told_as
+from tests.inputs.zoo import count, optional, share, strict, told_as
 
 weight = optional(strict(np.ones(40)))
 
@@ -23,6 +23,18 @@ ARGUMENTS = {
         "sensitive_features": strict(GROUPS),
         "kind": strict("inter"),
         "sample_weight": weight,
+    },
+    "worst_groups": {
+        "y_true": told_as(strict(Y), "y_pred"),
+        "y_pred": told_as(strict(Y), "y_true"),
+        "sensitive_features": strict(GROUPS),
+        "kind": strict("positive"),
+        "depth": count(1),
+        "min_rows": count(5),
+        "bound": share(0.1),
+        "confidence": share(0.9),
+        "by": strict("gap"),
+        "most": count(3),
     },
     "auc_gap_scorer": {"kind": strict("inter")},
 }

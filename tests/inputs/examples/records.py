@@ -52,5 +52,5 @@ RECORDS = {
         "Report",
         "ConstraintLine",
     ),
-    *("GroupLine", "Stream"),
+    *("GroupLine", "Stream", "Audited", "GroupFinding"),
 }
