@@ -94,7 +94,7 @@ def fit_until_audited(
     >>> who = {name: data.attributes[name] for name in ("sex", "race")}
     >>> done = fit_until_audited(ConstrainedClassifier(), data.X, data.y, who, rule=demographic_parity(0.1))
     >>> done.rounds[0][0].name, done.clean
-    ('sex=female', True)
+    ('sex=male & race=white', True)
     """
     owner = "fit_until_audited"
     _check.kind(owner, "rule", rule, Parity)

@@ -9,7 +9,7 @@ import numpy as np
 
 from equipoise._status import Status
 from equipoise.estimators._counted.candidate import COUNTED, Candidate
-from equipoise.estimators._counted.fixed import MARGIN
+from equipoise.estimators._counted.fixed import MARGIN, can_fix
 from equipoise.estimators._counted.search import SPARE_RANGE, Search, Stage
 from equipoise.estimators._counted.secant import Secant
 from equipoise.estimators._counted.shifting import LITTLE_GAIN, sharpened, sharpness_for
@@ -157,12 +157,19 @@ class _Held:
 
 
 def _small(search: Search) -> np.ndarray:
-    """Return the places of the rates over few rows; none where they cannot be held."""
+    """Return the places of the rates over few rows; none where they cannot be held.
+
+    Nor on small data, where all predictions can be fixed in the end, which leads to more accurate models.
+    """
     problem = search.problem
     rows, combination = problem.rows, problem.combination
     large = rows.n_rows * problem.dim > MOST_ENTRIES
     linear = all(place == 0 for place, _ in combination.bent)
-    if large or not (linear and rows.additive and problem.facts.smooth):
+    if (
+        large
+        or can_fix(problem, search.allowed)
+        or not (linear and rows.additive and problem.facts.smooth)
+    ):
         return np.empty(0, dtype=int)
     counted = combination.coefficients[1:][search.allowed <= COUNTED]
     free = combination.coefficients[[0]].indices
