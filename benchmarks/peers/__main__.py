@@ -1,6 +1,7 @@
 """Equipoise and its peers on the same problems: times, quality of the answer, whether bounds hold.
 
-    python -m benchmarks.peers [race] [sparse] [fair] [frontier] [neyman-pearson] [memory] [--quick] [--write]
+    python -m benchmarks.peers [race] [sparse] [fair] [groups] [frontier] [neyman-pearson] [memory]
+        [--quick] [--write]
 
 Data sets are read from the folder named by EQUIPOISE_DATA, or downloaded.
 """
@@ -11,12 +12,13 @@ import argparse
 from pathlib import Path
 
 from benchmarks.page import Page, facts
-from benchmarks.peers import fair, memory, neyman_pearson, path, race, sparse
+from benchmarks.peers import fair, groups, memory, neyman_pearson, path, race, sparse
 
 PARTS = {
     "race": race.run,
     "sparse": sparse.run,
     "fair": fair.run,
+    "groups": groups.run,
     "frontier": path.run,
     "neyman-pearson": neyman_pearson.run,
     "memory": memory.run,

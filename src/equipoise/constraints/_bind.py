@@ -108,9 +108,10 @@ def bind_table(
         For `loss_budget`.
     min_cell : int
         Intersections of sensitive columns with fewer rows are small.
-    small_cells : {"raise", "skip"}
-        Whether small intersections are an error, or are left unconstrained and listed in
-        ``skipped``.
+    small_cells : {"raise", "skip", "pool"}
+        Whether small intersections are an error; or are left unconstrained and listed in ``skipped``; or
+        are taken as one group, "other (pooled)", and listed in ``pooled``. The bound then holds for the
+        rates of all their rows together, not for each of them.
     undefined : {"raise", "skip"}
         Whether rules that speak of groups or classes without rows are an error; or are left out and
         listed in ``undefined``, also where these have fewer than `min_cell` rows.
@@ -160,6 +161,7 @@ def bind_table(
         sample.skipped,
         rates.matrix(below + [({}, 1.0)] * len(calls)) if ratios else None,
         tuple(left_out or ()),
+        sample.pooled,
     )
 
 

@@ -34,6 +34,8 @@ class Binding:
         Small intersections left without constraint.
     undefined : tuple of (str, str)
         Rules left out for want of rows, and what is missing.
+    pooled : tuple of str
+        Small intersections taken as one group.
     """
 
     inequalities: tuple[Inequality, ...]
@@ -44,6 +46,7 @@ class Binding:
     skipped: tuple[str, ...] = ()
     _denominators: tuple[sparse.csr_array, np.ndarray] | None = None
     undefined: tuple[tuple[str, str], ...] = ()
+    pooled: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -12,6 +12,9 @@ from equipoise.constraints._rate import KINDS, Each, Rate
 from equipoise.rows import Cell, GroupColumn, Groups, Table
 from equipoise.rows._group_input import NAMES_LISTED, PARAMETER
 
+SMALL_CELLS = ("raise", "skip", "pool")  # what may become of small intersections
+POOLED = "other (pooled)"  # how those that are taken together are called
+
 Column = list[tuple[Cell, str]]  # the groups of one sensitive column, with their labels
 
 
@@ -28,7 +31,14 @@ class Sample:
         For `loss_budget`.
     min_cell : int
         Intersections with fewer rows are small.
-    small_cells : {"raise", "skip"}
+    small_cells : {"raise", "skip", "pool"}
+        Small intersections are an error; or are left out; or are taken as one group together, which is
+        left out if it is small too.
+
+    Attributes
+    ----------
+    skipped, pooled : tuples of str
+        The intersections that were left out, and those that were taken together.
     """
 
     def __init__(
@@ -50,8 +60,9 @@ class Sample:
             None if best_loss is None else _check.non_negative(owner, "best_loss", best_loss)
         )
         self.min_cell = _check.count(owner, "min_cell", min_cell, least=2)
-        self.small_cells = _check.choice(owner, "small_cells", small_cells, ("raise", "skip"))
+        self.small_cells = _check.choice(owner, "small_cells", small_cells, SMALL_CELLS)
         self.skipped: tuple[str, ...] = ()
+        self.pooled: tuple[str, ...] = ()
 
     def columns(self, owner: str, each: Each) -> list[Column]:
         """Return the groups that `each` stands for, column by column."""
@@ -67,12 +78,16 @@ class Sample:
 
     def cell(self, owner: str, group: Any) -> Cell:
         """Return a group as its columns and values, the same however it was written."""
+        if isinstance(group, Cell) and group.pooled:
+            return group
         column, code = self._locate(owner, group)
         value = column.values[code]
         return Cell(tuple(zip(column.columns, value if len(column.columns) > 1 else (value,))))
 
     def label(self, owner: str, group: Any) -> str:
         """Return how a group is called."""
+        if isinstance(group, Cell) and group.pooled:
+            return POOLED
         column, code = self._locate(owner, group)
         return column.labels[code]
 
@@ -93,6 +108,7 @@ class Sample:
 
     def _cells(self, owner: str, column: GroupColumn, each: Each) -> Iterator[tuple[Cell, str]]:
         wanted = column.values if each.groups is None else each.groups
+        pooled: list[Cell] = []
         for value in wanted:
             code = column.find(value)
             if code is None:
@@ -101,7 +117,13 @@ class Sample:
             if column.labels[code] in self.skipped:
                 continue
             single = (value,) if len(column.columns) == 1 else value
-            yield Cell(tuple(zip(column.columns, single))), column.labels[code]
+            cell = Cell(tuple(zip(column.columns, single)))
+            if column.labels[code] in self.pooled:
+                pooled.append(cell)
+            else:
+                yield cell, column.labels[code]
+        if pooled:
+            yield Cell(pooled[0].values, tuple(pooled[1:])), POOLED
 
     def _locate(self, owner: str, group: Any) -> tuple[GroupColumn, int]:
         groups = self._groups(owner)
@@ -119,7 +141,7 @@ class Sample:
         return column, code
 
     def _intersection(self, owner: str, names: tuple[Any, ...]) -> GroupColumn:
-        """Return an intersection; small cells are an error, or are skipped on request."""
+        """Return an intersection; small cells are an error, or are skipped or pooled on request."""
         column = self._groups(owner).intersection(owner, names)
         small = np.flatnonzero(column.counts < self.min_cell)
         if small.size and self.small_cells == "raise":
@@ -130,9 +152,11 @@ class Sample:
             reason = (
                 f"{small.size} of {len(column.values)} intersections have fewer than "
                 f"{self.min_cell} rows: {listed}{more}. Merge values, lower `min_cell`, or "
-                f"leave them unconstrained with small_cells='skip'."
+                f"leave them unconstrained with small_cells='skip', or take them as one group with 'pool'."
             )
             raise _check.InputError(owner, reason, PARAMETER)
         labels = tuple(column.labels[c] for c in small)
-        self.skipped = tuple(dict.fromkeys(self.skipped + labels))
+        enough = small.size > 1 and column.counts[small].sum() >= self.min_cell
+        kept = "pooled" if self.small_cells == "pool" and enough else "skipped"
+        setattr(self, kept, tuple(dict.fromkeys(getattr(self, kept) + labels)))
         return column

@@ -1,6 +1,7 @@
 """scikit-learn estimators; nothing below this layer knows scikit-learn."""
 
 from equipoise.estimators._auc_classifier import AUCClassifier
+from equipoise.estimators._audited import Audited, fit_until_audited
 from equipoise.estimators._calibration import Calibration
 from equipoise.estimators._classifier import ConstrainedClassifier
 from equipoise.estimators._frontier.curve import Frontier, FrontierPoint
@@ -22,6 +23,8 @@ __all__ = [
     "ModelFileError",
     "ModelFileWarning",
     "frontier",
+    "fit_until_audited",
+    "Audited",
     "Frontier",
     "FrontierPoint",
     "InfeasibleError",

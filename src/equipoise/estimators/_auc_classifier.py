@@ -79,7 +79,7 @@ class AUCClassifier(BoundParameters, LinearPredictor, ClassifierMixin, BaseEstim
         "verbose": ["boolean", Interval(Integral, 0, None, closed="left")],
         "callback": [callable, None],
         "min_cell": [Interval(Integral, 2, None, closed="left")],
-        "small_cells": [StrOptions({"raise", "skip"})],
+        "small_cells": [StrOptions({"raise", "skip", "pool"})],
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
         "confidence": [Interval(Real, 0, 1, closed="neither"), None],

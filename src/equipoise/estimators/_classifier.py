@@ -63,7 +63,9 @@ class ConstrainedClassifier(BoundParameters, LinearPredictor, ClassifierMixin, B
         ends the fit.
     min_cell : int
         Intersections with fewer rows are small.
-    small_cells : {"raise", "skip"}
+    small_cells : {"raise", "skip", "pool"}
+        Whether small intersections are an error; are left unconstrained; or are taken as one group,
+        "other (pooled)", for whose rows together the bounds then hold. The report lists them.
     warm_start : bool
         Start from the previous solution.
     random_state : int, RandomState or None
@@ -137,7 +139,7 @@ class ConstrainedClassifier(BoundParameters, LinearPredictor, ClassifierMixin, B
         "verbose": ["boolean", Interval(Integral, 0, None, closed="left")],
         "callback": [callable, None],
         "min_cell": [Interval(Integral, 2, None, closed="left")],
-        "small_cells": [StrOptions({"raise", "skip"})],
+        "small_cells": [StrOptions({"raise", "skip", "pool"})],
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
         "confidence": [Interval(Real, 0, 1, closed="neither"), None],

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from equipoise.constraints import Binding
+from equipoise.constraints._sample import POOLED
 from equipoise.estimators._counted import Candidate
 from equipoise.estimators._counts import GroupRates, ModelRates, grouped, wilson
 from equipoise.estimators._promised import Promise
@@ -17,6 +18,10 @@ from equipoise.estimators._report_formats import as_dict, as_html
 
 SCOPE = "On the training rows; `confidence` makes bounds hold for new ones, and `evaluate` measures them:"
 TRAINED = "On the training rows:"
+
+# Bounds that the report shows, at the most: where there are more, the worst ones, each pair of groups once.
+# Chosen.
+MAX_BOUNDS_LISTED = 10
 
 # Groups of a sensitive column that the report lists, at the most. Chosen.
 MAX_GROUPS_LISTED = 50
@@ -39,6 +44,7 @@ class ConstraintLine:
     multiplier : the price: loosening the bound by 0.01 buys about ``0.01 * multiplier`` of objective;
         NaN if the model is the best one with its predictions, which bounds have no part in, or if
         not all bounds are met.
+    groups : the groups it compares or bounds; empty for everyone.
     """
 
     name: str
@@ -49,6 +55,12 @@ class ConstraintLine:
     unconstrained: float
     holds: bool
     multiplier: float
+    groups: tuple[str, ...] = ()
+
+    @property
+    def excess(self) -> float:
+        """How far the true value is beyond the bound; negative where it holds."""
+        return self.true - self.bound if self.sense == "<=" else self.bound - self.true
 
     @property
     def price(self) -> str:
@@ -93,6 +105,7 @@ class Report:
     promise: Promise | None = None  # what is said of rows that nobody has seen
     ranking: tuple[str, float, float] | None = None  # of scores: a measure, and the plain model's
     classes: tuple[Any, ...] = ()  # the negative and the positive one
+    pooled: tuple[str, ...] = ()  # small groups that were taken as one
 
     def ranked(self, name: str, value: float, plain: float) -> Report:
         """Return the report of a model whose scores are meant, not its predictions."""
@@ -120,7 +133,8 @@ class Report:
         if self.constraints:
             lines += ["", SCOPE if self.promise is None else str(self.promise)]
             lines += [] if self.promise is None else ["", TRAINED]
-            width = max(12, *(len(line.name) for line in self.constraints))
+            shown = worst_bounds(self.constraints)
+            width = max(12, *(len(line.name) for line in shown))
             lines += [
                 "",
                 f"{'constraint':{width}}  {'bound':>9}  {'surrogate':>9}  {'true':>8}  {'plain':>8}  "
@@ -130,8 +144,11 @@ class Report:
                 f"{line.name:{width}}  {line.sense:>2}{_bound(line.bound):>7}  {line.surrogate:9.4f}  "
                 f"{line.true:8.4f}  {line.unconstrained:8.4f}  {'yes' if line.holds else 'NO':>5}  "
                 f"{line.price}"
-                for line in self.constraints
+                for line in shown
             ]
+            if len(shown) < len(self.constraints):
+                more = len(_once(self.constraints)) - len(shown)
+                lines.append(f"... and {more} more, farther from their bounds (`to_frame` has all)")
         if self.groups:
             width = max(8, *(len(line.group) for line in self.groups))
             lines += [
@@ -145,6 +162,12 @@ class Report:
                 f"{line.true_positive_rate:6.3f}  {line.false_positive_rate:6.3f}  "
                 f"{line.accuracy:8.4f}  {line.plain_positive_rate:14.3f}"
                 for line in self.groups
+            ]
+        if self.pooled:
+            lines += [
+                "",
+                f"one group, {POOLED!r}, as each alone is small: {', '.join(self.pooled)}. Its bounds are "
+                "of the rates of all its rows together.",
             ]
         if self.skipped:
             lines += ["", f"too small to constrain: {', '.join(self.skipped)}"]
@@ -166,6 +189,24 @@ class Report:
         if part not in rows:
             raise ValueError(f"Report.to_frame: `part` must be one of {list(rows)}, got {part!r}.")
         return pd.DataFrame([asdict(line) for line in rows[part]])
+
+
+def worst_bounds(lines: tuple[ConstraintLine, ...]) -> list[ConstraintLine]:
+    """Return all bounds if they are few; else the worst ones, of each pair of groups the larger side."""
+    if len(lines) <= MAX_BOUNDS_LISTED:
+        return list(lines)
+    return sorted(_once(lines), key=lambda line: -line.excess)[:MAX_BOUNDS_LISTED]
+
+
+def _once(lines: tuple[ConstraintLine, ...]) -> list[ConstraintLine]:
+    """Return the side of each pair of groups that is nearer to its bound, and all other bounds."""
+    found: dict[Any, ConstraintLine] = {}
+    for line in lines:
+        pair = len(line.groups) == 2
+        key = (line.name.split(":")[0], frozenset(line.groups)) if pair else line.name
+        if key not in found or line.excess > found[key].excess:
+            found[key] = line
+    return list(found.values())
 
 
 def make_report(binding: Binding, fit: Candidate, plain: Candidate) -> Report:
@@ -190,6 +231,7 @@ def make_report(binding: Binding, fit: Candidate, plain: Candidate) -> Report:
             **{name: float(values[i]) for name, values in left.items()},
             holds=bool(fit.holds[i]),
             multiplier=float(prices[i]) * row.factor,
+            groups=row.groups,
         )
         for i, row in enumerate(binding.inequalities)
     )
@@ -208,6 +250,7 @@ def make_report(binding: Binding, fit: Candidate, plain: Candidate) -> Report:
         problems_solved=fit.problems_solved,
         skipped=binding.skipped,
         classes=binding.table.classes,
+        pooled=binding.pooled,
     )
 
 

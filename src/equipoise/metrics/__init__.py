@@ -1,4 +1,4 @@
-"""What a user measures of any model: gaps between groups, broken bounds, AUCs between subsets of rows."""
+"""What a user measures of any model: gaps between groups, broken bounds, AUCs, groups nobody named."""
 
 from equipoise.metrics._auc import auc_gap, auc_gap_scorer, subset_auc
 from equipoise.metrics._choice import feasible_first
@@ -9,6 +9,7 @@ from equipoise.metrics._rules import (
     violation,
     violation_scorer,
 )
+from equipoise.metrics._worst_groups import GroupFinding, worst_groups
 
 __all__ = [
     "demographic_parity_gap",
@@ -20,4 +21,6 @@ __all__ = [
     "subset_auc",
     "auc_gap",
     "auc_gap_scorer",
+    "worst_groups",
+    "GroupFinding",
 ]

@@ -25,12 +25,19 @@ from equipoise.rows._group_input import (
 
 @dataclass(frozen=True)
 class Cell:
-    """One group: a value of one sensitive column, or of each of several."""
+    """One group: a value of one sensitive column, or of each of several; or several of these, pooled."""
 
     values: tuple[tuple[Any, Any], ...]  # (column, value) pairs
+    pooled: tuple[Cell, ...] = ()  # further cells whose rows belong to the group
+
+    @property
+    def parts(self) -> tuple[Cell, ...]:
+        """The cells that are pooled; the cell alone where none is."""
+        return (Cell(self.values), *self.pooled)
 
     def __str__(self) -> str:
-        return " & ".join(f"{column}={value}" for column, value in self.values)
+        own = " & ".join(f"{column}={value}" for column, value in self.values)
+        return " or ".join([own, *map(str, self.pooled)])
 
 
 class GroupColumn:

@@ -17,7 +17,7 @@ from equipoise.rows._cross_table import CrossTable
 from equipoise.rows._digest import checksum, digest
 from equipoise.rows._entries import PairEntry, RateEntry, Subgroup, SumSpec, Tally
 from equipoise.rows._group_input import NAMES_LISTED
-from equipoise.rows._groups import Groups, MemoryGroups, row_numbers
+from equipoise.rows._groups import Cell, Groups, MemoryGroups, row_numbers
 from equipoise.rows._memory_sums import MemorySums
 from equipoise.rows._order import content_order, features_bytes, has_many_groups
 from equipoise.rows._table import ColumnMoments, Table
@@ -194,17 +194,22 @@ class MemoryTable(Table):
             if subgroup.cell is None:
                 rows = row_numbers(np.flatnonzero(weight > 0))
             else:
-                names, values = zip(*subgroup.cell.values)
-                assert self.groups is not None
-                single = len(names) == 1
-                column = self.groups.columns[names[0]] if single else self.groups.crossed(names)
-                code = column.find(values[0] if single else values)
-                rows = column.members(code) if code is not None else np.empty(0, np.int32)
+                parts = [self._members_of(cell) for cell in subgroup.cell.parts]
+                rows = parts[0] if len(parts) == 1 else np.sort(np.concatenate(parts))
                 rows = rows[weight[rows] > 0]
             if subgroup.positives is not None:
                 rows = rows[self.positive[rows] == subgroup.positives]
             self._members[subgroup] = rows
         return self._members[subgroup]
+
+    def _members_of(self, cell: Cell) -> np.ndarray:
+        """Return the rows of a cell that is not pooled, in their order."""
+        names, values = zip(*cell.values)
+        assert self.groups is not None
+        single = len(names) == 1
+        column = self.groups.columns[names[0]] if single else self.groups.crossed(names)
+        code = column.find(values[0] if single else values)
+        return column.members(code) if code is not None else np.empty(0, np.int32)
 
     def _truth(self, entry: RateEntry) -> np.ndarray:
         """Return which rows are positive by their label, or by the reference predictions."""

@@ -79,9 +79,52 @@ def fixed_predictions(
         _check.fail(owner, "positive", f"must hold {n} booleans", positive)
     margin = _check.non_negative(owner, "margin", margin)
     beside = _check.integers(owner, "beside", beside, terms.n_constraints).tolist()
-    rows = np.flatnonzero(terms.sums.used)
-    sides = sparse.diags_array(np.where(positive, -1.0, 1.0)).tocsc()[:, rows]
     kept = terms.combination.selected([0, *(1 + i for i in beside)])
+    return _beside_rows(terms, kept, positive, margin, np.flatnonzero(terms.sums.used))
+
+
+def held_predictions(terms: Terms, positive: np.ndarray, margin: float, small: np.ndarray) -> Terms:
+    """Return `terms` with the predictions of the rows of a few rates held, and these rates as numbers.
+
+    Rates over few rows jump where a prediction changes, and smooth rates say little of them. Held, they
+    are constants of the constraints that other rates are in; constraints of no other rate are left out, and
+    each row of such a rate has a constraint of its own, as in `fixed_predictions`.
+
+    Parameters
+    ----------
+    terms : Terms
+        Linear in the rates that are held.
+    positive : boolean array of shape (n,)
+        The predictions; only those of the rows of the `small` rates are used.
+    margin : float
+        How far from 0 the score of every such row has to be.
+    small : integer array
+        The places of the rates among the sums.
+    """
+    combination, sums = terms.combination, terms.sums
+    counted = sums.thresholded(Scores(np.where(positive, 1.0, -1.0)))
+    others = np.ones(combination.n_sums)
+    others[small] = 0.0
+    matrix = sparse.csr_array(combination.coefficients @ sparse.diags_array(others))
+    matrix.eliminate_zeros()
+    left = np.diff(matrix.indptr) > 0
+    left[[0, *(place for place, _ in combination.bent)]] = True
+    held = Combination(
+        matrix,
+        combination.offsets + combination.coefficients[:, small] @ counted[small],
+        names=combination.names,
+        bent=combination.bent,
+    )
+    changes = abs(sums.turned(positive)[small]).sum(axis=0)
+    kept = held.shifted(combination.shift).selected(np.flatnonzero(left).tolist())
+    return _beside_rows(terms, kept, positive, margin, np.flatnonzero(changes))
+
+
+def _beside_rows(
+    terms: Terms, kept: Combination, positive: np.ndarray, margin: float, rows: np.ndarray
+) -> Terms:
+    """Return functions of the sums, followed by one constraint for each of some rows."""
+    sides = sparse.diags_array(np.where(positive, -1.0, 1.0)).tocsc()[:, rows]
     count = rows.size
     each = Combination(
         sparse.vstack((sparse.csr_array((1, count)), sparse.eye_array(count)), format="csr"),

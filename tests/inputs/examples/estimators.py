@@ -10,6 +10,7 @@ from equipoise import (
     NeymanPearsonClassifier,
     auc_parity,
     demographic_parity,
+    fit_until_audited,
     frontier,
     load_model,
     rate,
@@ -70,6 +71,7 @@ PROMISING = ConstrainedClassifier(
     demographic_parity(0.9), max_steps=3, on_infeasible="ignore", confidence=0.5
 )
 QUICK = ConstrainedClassifier(PARITY, max_steps=3, on_infeasible="ignore")
+FREE = ConstrainedClassifier(max_steps=3, on_infeasible="ignore")
 RANKING = AUCClassifier(auc_parity("inter", 0.5), max_steps=3, on_infeasible="ignore")
 FITTED = ConstrainedClassifier(PARITY, max_steps=3, on_infeasible="ignore").fit(X, Y, GROUPS)
 FOLDER = TemporaryDirectory()
@@ -143,6 +145,20 @@ EXAMPLES = {
             "n_jobs": optional(also(strict(1), "negative")),  # -1: all processors
             "checkpoint": optional(text(None)),
             "progress": flag(False),
+        },
+    ),
+    "fit_until_audited": (
+        fit_until_audited,
+        {
+            "estimator": strict(FREE),
+            "X": strict(X),
+            "y": strict(Y),
+            "sensitive_features": strict(GROUPS),
+            "rule": strict(demographic_parity(0.5)),
+            "depth": count(1),
+            "min_rows": count(5),
+            "confidence": share(0.9),
+            "max_rounds": count(1),
         },
     ),
     "ConstrainedClassifier.fit": (

@@ -4,7 +4,17 @@ import numpy as np
 
 from equipoise import metrics
 from tests.inputs.examples.shared import GROUPS, PARITY, X, Y
-from tests.inputs.zoo import also, label, non_negative, optional, strict, text, told_as
+from tests.inputs.zoo import (
+    also,
+    count,
+    label,
+    non_negative,
+    optional,
+    share,
+    strict,
+    text,
+    told_as,
+)
 
 weight = optional(strict(np.ones(40)))
 
@@ -32,6 +42,18 @@ ARGUMENTS = {
         "sensitive_features": strict(GROUPS),
         "kind": strict("inter"),
         "sample_weight": weight,
+    },
+    "worst_groups": {
+        "y_true": told_as(strict(Y), "y_pred"),
+        "y_pred": told_as(strict(Y), "y_true"),
+        "sensitive_features": strict(GROUPS),
+        "kind": strict("positive"),
+        "depth": count(1),
+        "min_rows": count(5),
+        "bound": share(0.1),
+        "confidence": share(0.9),
+        "by": strict("gap"),
+        "most": count(3),
     },
     "auc_gap_scorer": {"kind": strict("inter")},
     **dict.fromkeys(GAPS, GIVEN),

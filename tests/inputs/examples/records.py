@@ -52,6 +52,6 @@ RECORDS = {
         "Report",
         "ConstraintLine",
     ),
-    *("GroupLine", "Stream", "StreamRule", "Calibration"),
+    *("GroupLine", "Stream", "StreamRule", "Calibration", "Audited", "GroupFinding"),
     *("Promise", "PromiseLine", "Audit", "AuditLine"),
 }

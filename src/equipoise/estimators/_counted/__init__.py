@@ -13,6 +13,7 @@ from equipoise.estimators._counted.candidate import (
     measure,
 )
 from equipoise.estimators._counted.fixed import TurnPredictions
+from equipoise.estimators._counted.held import HoldFew
 from equipoise.estimators._counted.repair import Prove, Repair
 from equipoise.estimators._counted.search import Search, Stage, described, ended_early, run_stages
 from equipoise.estimators._counted.shifting import (
@@ -30,6 +31,7 @@ STAGES: tuple[Stage, ...] = (
     FirstShift(),
     Prove(),
     TurnPredictions(),
+    HoldFew(),
     *(ShiftAgain(factor) for factor in SHARPNESS_FACTORS),
     FinishBest(),
     Repair(),
