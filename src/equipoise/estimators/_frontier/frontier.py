@@ -14,6 +14,7 @@ from sklearn.utils import check_consistent_length
 
 from equipoise import _check
 from equipoise.constraints import Constraint
+from equipoise.estimators._auc_classifier import AUCClassifier
 from equipoise.estimators._classifier import ConstrainedClassifier
 from equipoise.estimators._frontier.curve import Frontier
 from equipoise.estimators._frontier.path import Rule, fit_path
@@ -40,7 +41,7 @@ def frontier(
 
     Parameters
     ----------
-    estimator : ConstrainedClassifier
+    estimator : ConstrainedClassifier or AUCClassifier
         Its settings; it is not changed.
     X, y, sensitive_features, sample_weight : as in ``estimator.fit``
     bounds : sequence of float
@@ -62,7 +63,8 @@ def frontier(
     Returns
     -------
     Frontier
-        The points; `knee`, `summary`, `to_frame`, `plot`.
+        The points, with the accuracy of a classifier, or the AUC of one that ranks; `knee`, `summary`,
+        `to_frame`, `plot`.
 
     Examples
     --------
@@ -78,7 +80,7 @@ def frontier(
     [True, True, True]
     """
     owner = "frontier"
-    _check.kind(owner, "estimator", estimator, ConstrainedClassifier)
+    _check.kind(owner, "estimator", estimator, ConstrainedClassifier, AUCClassifier)
     given = _check.vector(owner, "bounds", [bounds] if _check.is_number(bounds) else bounds)
     if not given.size:
         _check.fail(owner, "bounds", "must hold at least one number", bounds)

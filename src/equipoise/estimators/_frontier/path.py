@@ -22,8 +22,9 @@ from equipoise.estimators._frontier.curve import FrontierPoint
 from equipoise.estimators._frontier.store import PathStore
 from equipoise.estimators._inputs import read_table
 from equipoise.estimators._sklearn import take_rows
-from equipoise.estimators._training import Training
+from equipoise.estimators._training import Task, Training, score_on
 from equipoise.problems import LearningProblem
+from equipoise.rows import RowSums, Table
 from equipoise.run import Budget
 
 Rule = Callable[[float], Any]
@@ -118,7 +119,7 @@ def _point(
         bound=bound,
         split=number,
         value=float(np.nanmax(np.abs(measured))) if measured.size else math.nan,
-        accuracy=_accuracy(problem.rows, fit.x),
+        **_quality(training.task, training.table, problem.rows, fit.x),
         objective=fit.objective,
         multiplier=float(fit.prices.sum()),
         residual=fit.result.certificate.residual,
@@ -154,13 +155,17 @@ def _held_out(
     sums = rows.thresholded(fit.x)
     measured = binding.measured(binding.combination.plain_values(sums)[1:], lambda: sums)
     value = float(np.nanmax(np.abs(measured)))
-    return {"test_value": value, "test_accuracy": _accuracy(rows, fit.x)}
+    quality = _quality(task, table, rows, fit.x)
+    return {"test_value": value, **{f"test_{name}": own for name, own in quality.items()}}
 
 
-def _accuracy(rows: Any, x: np.ndarray) -> float:
+def _quality(task: Task, table: Table, rows: RowSums, x: np.ndarray) -> dict[str, float]:
+    """Return accuracy and AUC; NaN for the one that the task is not about."""
+    if task.score is not None:
+        return {"accuracy": math.nan, "auc": score_on(task, table, rows, x)}
     counts = rows.confusion(x)
     right = counts.weight[0, 0] - counts.positive[0, 0] + counts.positive[0, 1]
-    return float(right / counts.weight.sum())
+    return {"accuracy": float(right / counts.weight.sum()), "auc": math.nan}
 
 
 def _taken(data: tuple[Any, ...], index: Any) -> tuple[Any, ...]:
