@@ -13,7 +13,7 @@ from equipoise.estimators._counted.candidate import (
     measure,
 )
 from equipoise.estimators._counted.fixed import TurnPredictions
-from equipoise.estimators._counted.repair import Prove, Repair
+from equipoise.estimators._counted.repair import Contradiction, OutOfReach, Prove, Repair
 from equipoise.estimators._counted.search import Search, Stage, described, ended_early, run_stages
 from equipoise.estimators._counted.shifting import (
     SHARPNESS_FACTORS,
@@ -27,7 +27,9 @@ from equipoise.problems import LearningProblem
 from equipoise.run import Result
 
 STAGES: tuple[Stage, ...] = (
+    Contradiction(),
     FirstShift(),
+    OutOfReach(),
     Prove(),
     TurnPredictions(),
     *(ShiftAgain(factor) for factor in SHARPNESS_FACTORS),

@@ -24,8 +24,8 @@ def rebound(binding: Binding | None, old: Any, new: Any) -> Binding | None:
     if binding is None:
         return None
     before, after = getattr(old, "bound", None), getattr(new, "bound", None)
-    if before is None or after is None or replace(old, bound=after) != new:
-        return None
+    if not before or after is None or replace(old, bound=after) != new:
+        return None  # nor where the bound is 0, whose sign says nothing
     rows = binding.inequalities
     if any(abs(row.bound) != before or row.denominator is not None for row in rows):
         return None
