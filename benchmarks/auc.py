@@ -16,7 +16,13 @@ from scipy import sparse
 
 from benchmarks.crude_auc import Rows, crude, surrogate
 from benchmarks.page import Page, facts, yes
-from equipoise import AUCClassifier, ConstrainedClassifier, auc_parity, demographic_parity, pair_loss
+from equipoise import (
+    AUCClassifier,
+    ConstrainedClassifier,
+    auc_parity,
+    demographic_parity,
+    pair_loss,
+)
 from equipoise.constraints import bind
 from equipoise.datasets import load
 from equipoise.estimators import frontier
@@ -26,7 +32,11 @@ from equipoise.problems import LearningProblem
 OUTPUT = Path(__file__).parents[1] / "docs" / "auc.md"
 KINDS = ("inter", "intra", "group")
 BOUNDS = {"adult": 0.02, "bank": 0.02, "compas": 0.05}
-LOOSEST = {"inter": 0.16, "intra": 0.045, "group": 0.2}  # of a frontier: about the gaps without bounds
+LOOSEST = {
+    "inter": 0.16,
+    "intra": 0.045,
+    "group": 0.2,
+}  # of a frontier: about the gaps without bounds
 ROWS = 6000  # of the fits beside the crude trial
 KAPPAS = (0.001, 0.003, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 ROUNDED = 5e-4  # three digits: two AUCs that differ by less are the same
@@ -51,8 +61,8 @@ def fits(page: Page) -> None:
     """Compare the AUCs of fits with those of a crude trial on the same rows."""
     page.say("## AUC at a bound, beside a crude trial")
     page.say(
-        f"\n{ROWS} rows drawn at random, features standardised, groups as the loaders give them. The trial is "
-        "SLSQP on sigmoids of pairs, its bound lowered until the true gap holds. All AUCs and gaps are on "
+        f"\n{ROWS} rows drawn at random, features standardised, groups as the loaders give them. The trial "
+        "is SLSQP on sigmoids of pairs, its bound lowered until the true gap holds. All AUCs and gaps are on "
         "these rows, by ranks."
     )
     page.table("data", "parity", "bound", "AUC", "gap", "AUC, trial", "gap, trial", "status")
@@ -75,8 +85,8 @@ def quadratic(page: Page) -> None:
     """Show that no kappa of the quadratic surrogate brings the true gap down."""
     page.say("\n## The quadratic surrogate, for every kappa")
     page.say(
-        f"\nYao, Lin & Yang (2023) bound a quadratic surrogate of the intra-group gap (`AUCFairness`). Solved "
-        f"to the end on the same {ROWS} rows of a9a, beside a fit at the true gap that it reached."
+        f"\nYao, Lin & Yang (2023) bound a quadratic surrogate of the intra-group gap (`AUCFairness`). "
+        f"Solved to the end on the same {ROWS} rows of a9a, beside a fit at the true gap that it reached."
     )
     rows = Rows.drawn(load("adult"), ROWS)
     page.table("kappa", "true gap", "AUC", "AUC of a fit at this gap")

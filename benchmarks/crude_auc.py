@@ -93,8 +93,6 @@ def _trial(rows: Rows, kind: str, bound: float, start: np.ndarray) -> np.ndarray
 def surrogate(rows: Rows, kind: str, kappa: float) -> tuple[float, float]:
     """Return AUC and gap of the quadratic surrogate of Yao, Lin & Yang (2023), solved to the end."""
     model = LinearModel(rows.X, intercept=False)
-    problem = AUCFairness(
-        model, rows.y, rows.groups, kind=kind, kappa=kappa, domain=L2Ball(RADIUS)
-    )
+    problem = AUCFairness(model, rows.y, rows.groups, kind=kind, kappa=kappa, domain=L2Ball(RADIUS))
     found = solve(problem.exact, "auto", np.zeros(model.dim), max_steps=500, tol=1e-6)
     return rows.measured(rows.X @ found.x, kind)

@@ -170,10 +170,12 @@ def test_a_frontier_shows_auc_on_training_and_held_out_rows():
         scores = DATA.X @ point.coef
         for rows, shown in ((train, point.auc), (test, point.test_auc)):
             assert shown == pytest.approx(roc_auc_score(POSITIVE[rows], scores[rows]), abs=1e-9)
-        assert np.isnan(point.accuracy) and np.isnan(point.test_accuracy)
+        assert np.isnan(point.accuracy)
+        assert np.isnan(point.test_accuracy)
     table = curve.summary()
     assert (np.diff(table["auc"]) > 0).all()
-    assert "AUC" in str(curve) and "accuracy" not in str(curve) + str(curve.points[0])
+    assert "AUC" in str(curve)
+    assert "accuracy" not in str(curve) + str(curve.points[0])
     assert {"auc", "test_auc"} <= set(frame := curve.to_frame().columns)
     assert "accuracy" not in frame
     assert curve.plot().get_ylabel() == "AUC"

@@ -129,7 +129,10 @@ class AUCParity(Constraint):
         title = f"AUC parity, {self.kind}"
         found = []
         for label, groups, gap in self._gaps(sample):
-            for side, sense, bound in (("", "<=", self.bound), (" (below)", ">=", 0.0 - self.bound)):
+            for side, sense, bound in (
+                ("", "<=", self.bound),
+                (" (below)", ">=", 0.0 - self.bound),
+            ):
                 name = f"{title}: {label}{side}"
                 found.append(Inequality(name, title, groups, gap, sense, bound, self))
         return found

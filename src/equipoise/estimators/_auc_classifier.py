@@ -32,9 +32,9 @@ class AUCClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
     """A linear model of two classes that ranks well, under constraints on AUCs.
 
     Maximises the AUC, or minimises a loss over all pairs of a positive and a negative row, subject to
-    constraints such as ``auc_parity("inter", 0.05)``. By default the fitted model meets them on the *true* AUCs of the
-    training rows, counted by ranks, not only on the smooth ones that training sees. Rules on predictions
-    are not for this estimator: it has no threshold while it is trained.
+    constraints such as ``auc_parity("inter", 0.05)``. By default the fitted model meets them on the
+    *true* AUCs of the training rows, counted by ranks, not only on the smooth ones that training sees.
+    Rules on predictions are not for this estimator: it has no threshold while it is trained.
 
     Parameters
     ----------

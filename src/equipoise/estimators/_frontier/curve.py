@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-
 SHOWN = {"accuracy": "accuracy", "auc": "AUC"}  # how a measure of a model is written
 
 
