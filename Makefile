@@ -9,7 +9,7 @@ PEERS := $(VENV)/.installed-peers
 INSTALL := $(PY) -m pip install --quiet $(if $(CONSTRAINTS),-c $(CONSTRAINTS))
 CHECKED := src tests tools benchmarks examples
 
-.PHONY: demo test test-oldest test-newest lint hooks pages bench hs peers scaling coverage streams hunt mutants clean
+.PHONY: demo test test-oldest test-newest lint hooks pages bench auc hs peers scaling coverage streams hunt mutants clean
 
 demo: $(STAMP)
 	$(PY) examples/demo.py
@@ -41,6 +41,9 @@ pages: $(STAMP)
 
 bench: $(STAMP)
 	$(PY) benchmarks/overhead.py
+
+auc: $(STAMP)
+	$(PY) -m benchmarks.auc --write
 
 hs: $(PEERS)
 	$(PY) -m benchmarks.hock_schittkowski --write

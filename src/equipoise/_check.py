@@ -77,11 +77,11 @@ __all__ = [
 ]
 
 
-def kind(owner: str, parameter: str, value: Any, expected: type) -> Any:
-    """Return `value` if it is an `expected`."""
+def kind(owner: str, parameter: str, value: Any, *expected: type) -> Any:
+    """Return `value` if it is an `expected`, or one of them."""
     if not isinstance(value, expected):
-        article = "an" if expected.__name__[0] in "AEIOU" else "a"
-        rule = f"must be {article} {expected.__name__}"
+        names = [one.__name__ for one in expected]
+        rule = "must be " + " or ".join(f"{'an' if n[0] in 'AEIOU' else 'a'} {n}" for n in names)
         raise WrongKindError(owner, f"`{parameter}` {rule}, got {shown(value)}.", parameter)
     return value
 

@@ -7,11 +7,12 @@ import pytest
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import ShuffleSplit
 
 from equipoise import AUCClassifier, auc, auc_parity
 from equipoise.constraints import AUC_PARITIES, Each
 from equipoise.datasets import make_census
-from equipoise.estimators import InfeasibleWarning
+from equipoise.estimators import InfeasibleWarning, frontier
 from equipoise.terms import QuadraticPair
 
 DATA = make_census(3000, seed=0)
@@ -120,15 +121,74 @@ def test_order_of_rows_weights_and_sparse_features():
     assert model.status_.name == "CONVERGED"
 
 
-def test_bounds_that_cannot_be_met_are_said():
-    model = AUCClassifier(auc() >= 0.999, max_seconds=2)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        model.fit(DATA.X, DATA.y)
-    assert any(
-        issubclass(w.category, InfeasibleWarning) and "AUC" in str(w.message) for w in caught
+@pytest.mark.parametrize(
+    ("rules", "status", "said"),
+    [
+        (auc() >= 0.999, "NOT_FOUND", "AUC"),
+        ([auc() <= 0.6, auc() >= 0.7], "INFEASIBLE", "contradict each other"),
+        ([auc() >= 0.9, auc_parity("group", 0.0)], "NOT_FOUND", "drop one of them"),
+    ],
+)
+def test_bounds_that_cannot_be_met_are_said(rules, status, said):
+    model = AUCClassifier(rules)
+    with pytest.warns(InfeasibleWarning, match=said):
+        model.fit(DATA.X[:1000], DATA.y[:1000], GROUPS[:1000])
+    assert model.status_.name == status
+    assert not all(line.holds for line in model.report_.constraints)
+    assert model.report_.problems_solved <= 3
+
+
+def test_two_bounds_on_one_auc_that_leave_room_are_met():
+    model = AUCClassifier([auc() >= 0.7, auc() <= 0.95]).fit(DATA.X, DATA.y)
+    assert model.status_.name == "CONVERGED"
+    assert 0.7 <= model.report_.ranking[1] <= 0.95
+
+
+@pytest.mark.parametrize("kind", ["inter", "intra", "group"])
+def test_the_auc_itself_is_maximised_and_the_bound_used_up(kind):
+    plain = AUCClassifier().fit(DATA.X, DATA.y)
+    free = gap(kind, plain.decision_function(DATA.X))
+    rule, own = auc_parity(kind, 0.5 * free), {}
+    for loss in ("sigmoid", "logistic"):
+        model = AUCClassifier(rule, loss=loss).fit(DATA.X, DATA.y, sensitive_features=DATA.groups)
+        own[loss] = model.report_.ranking[1]
+        true = max(abs(line.true) for line in model.report_.constraints)
+        assert 0.5 * free - 2e-3 <= true <= 0.5 * free
+    assert own["sigmoid"] >= own["logistic"] - 1e-4
+    assert plain.report_.ranking[1] >= own["sigmoid"] - 1e-4
+
+
+def test_a_frontier_shows_auc_on_training_and_held_out_rows():
+    model = AUCClassifier(auc_parity("group", 0.1))
+    curve = frontier(
+        model, DATA.X, DATA.y, [0.02, 0.05, 0.1], sensitive_features=DATA.groups, splits=2
     )
-    assert not model.report_.constraints[0].holds
+    assert curve.measure == "auc"
+    assert all(point.holds and point.value <= point.bound for point in curve.points)
+    train, test = next(iter(ShuffleSplit(2, test_size=0.25, random_state=0).split(DATA.X)))
+    for point in curve.points[:3]:
+        scores = DATA.X @ point.coef
+        for rows, shown in ((train, point.auc), (test, point.test_auc)):
+            assert shown == pytest.approx(roc_auc_score(POSITIVE[rows], scores[rows]), abs=1e-9)
+        assert np.isnan(point.accuracy)
+        assert np.isnan(point.test_accuracy)
+    table = curve.summary()
+    assert (np.diff(table["auc"]) > 0).all()
+    assert "AUC" in str(curve)
+    assert "accuracy" not in str(curve) + str(curve.points[0])
+    assert {"auc", "test_auc"} <= set(frame := curve.to_frame().columns)
+    assert "accuracy" not in frame
+    assert curve.plot().get_ylabel() == "AUC"
+
+
+def test_a_frontier_of_parity_moves_both_sides_of_the_bound():
+    """The bound and minus the bound; the same models as those fitted one by one, but for rounding."""
+    model = AUCClassifier(auc_parity("inter", 0.1))
+    curve = frontier(model, DATA.X, DATA.y, [0.1, 0.03], sensitive_features=DATA.groups)
+    for point in curve.points:
+        assert gap("inter", DATA.X @ point.coef) <= point.bound + 1e-12
+        alone = AUCClassifier(auc_parity("inter", point.bound)).fit(DATA.X, DATA.y, DATA.groups)
+        assert point.auc == pytest.approx(alone.report_.ranking[1], abs=1e-3)
 
 
 def test_warm_start_takes_fewer_steps():
@@ -150,10 +210,24 @@ def test_wrong_input(settings, message):
         AUCClassifier(**settings).fit(DATA.X, DATA.y, DATA.groups)
 
 
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (POSITIVE, "one class"),
+        (POSITIVE | (GROUPS != "female"), "group 'female' has no rows with the label"),
+        (GROUPS == "female", "needs at least two groups to compare"),
+    ],
+)
+def test_rows_without_a_class_or_a_group(rows, message):
+    with pytest.raises(ValueError, match=message):
+        AUCClassifier(auc_parity("intra", 0.05)).fit(DATA.X[rows], DATA.y[rows], GROUPS[rows])
+
+
 def test_scores_of_one_value_are_a_constant_model():
     """Parity 0 is met by equal scores, or by something better; never silently by nothing."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = AUCClassifier(auc_parity("group", 0.0)).fit(DATA.X, DATA.y, DATA.groups)
+        model = AUCClassifier(auc_parity("group", 0.0), max_seconds=2)
+        model.fit(DATA.X, DATA.y, DATA.groups)
     if all(line.holds for line in model.report_.constraints):
         assert gap("group", model.decision_function(DATA.X)) <= 1e-12

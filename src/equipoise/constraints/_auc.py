@@ -129,13 +129,12 @@ class AUCParity(Constraint):
         title = f"AUC parity, {self.kind}"
         found = []
         for label, groups, gap in self._gaps(sample):
-            rates, constant = Expression(gap.parts), gap.constant
             for side, sense, bound in (
-                ("", "<=", self.bound - constant),
-                (" (below)", ">=", -self.bound - constant),
+                ("", "<=", self.bound),
+                (" (below)", ">=", 0.0 - self.bound),
             ):
                 name = f"{title}: {label}{side}"
-                found.append(Inequality(name, title, groups, rates, sense, bound, self))
+                found.append(Inequality(name, title, groups, gap, sense, bound, self))
         return found
 
     def _gaps(self, sample: Sample) -> Iterator[tuple[str, tuple[str, ...], Expression]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -17,20 +18,22 @@ ACTIVE_MULTIPLIER = 1e-9
 def rebound(binding: Binding | None, old: Any, new: Any) -> Binding | None:
     """Return the binding of the same constraint with another bound, if that is all that differs.
 
-    None where it is not one constraint, or its bound is not simply the right-hand side of every
-    inequality.
+    None where it is not one constraint, or its bound or minus its bound is not simply the right-hand side
+    of every inequality.
     """
     if binding is None:
         return None
     before, after = getattr(old, "bound", None), getattr(new, "bound", None)
-    if before is None or after is None or replace(old, bound=after) != new:
-        return None
+    if not before or after is None or replace(old, bound=after) != new:
+        return None  # nor where the bound is 0, whose sign says nothing
     rows = binding.inequalities
-    if any(row.bound != before or row.denominator is not None for row in rows):
+    if any(abs(row.bound) != before or row.denominator is not None for row in rows):
         return None
     signs = [row.factor if row.sense == "<=" else -row.factor for row in rows]
-    moved = binding.combination.moved(np.r_[0.0, (before - after) * np.array(signs)])
-    inequalities = tuple(replace(row, bound=after) for row in rows)
+    bounds = [math.copysign(after, row.bound) for row in rows]
+    moves = [sign * (row.bound - new) for sign, row, new in zip(signs, rows, bounds)]
+    moved = binding.combination.moved(np.r_[0.0, moves])
+    inequalities = tuple(replace(row, bound=new) for row, new in zip(rows, bounds))
     return replace(binding, inequalities=inequalities, combination=moved)
 
 

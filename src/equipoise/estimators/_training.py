@@ -216,10 +216,8 @@ class Training:
 
     def score(self, x: np.ndarray) -> float:
         """Return the task's score of a model, counted on the rows."""
-        binding = bind_table(self.task.score >= 0.0, self.table, owner=self.task.owner)
-        counted = self._rows_of(binding).thresholded(x)
-        values = binding.combination.plain_values(counted)[1:]
-        return float(binding.measured(values, lambda: counted)[0])
+        assert self._rows is not None
+        return score_on(self.task, self.table, self._rows, x)
 
     def _class_factors(self) -> np.ndarray | None:
         """Return what wrong predictions of each class cost, where the objective stands for errors."""
@@ -240,6 +238,14 @@ class Training:
     def _previous_x(self) -> np.ndarray:
         assert self.previous is not None
         return self.units.parameters(self.previous.coef, self.previous.intercept)
+
+
+def score_on(task: Task, table: Table, rows: RowSums, x: np.ndarray) -> float:
+    """Return the task's score of a model, counted on the rows of any table."""
+    binding = bind_table(task.score >= 0.0, table, owner=task.owner)
+    counted = rows.summing(binding.specs).thresholded(x)
+    values = binding.combination.plain_values(counted)[1:]
+    return float(binding.measured(values, lambda: counted)[0])
 
 
 def _class_weights(task: Task, table: Table) -> Mapping[Any, float]:

@@ -80,8 +80,9 @@ class MemorySums(RowSums):
             if self._sketched is None:
                 self._sketched = self.sums.rows(index, 1.0)
             bends = _bends(self._sketched.at(Scores(sketch.scores(x))), u)
-        else:  # how much a row bends the sums depends on all scores
-            bends = _bends(sums, u)[index]
+        else:  # how much a row bends the sums depends on all scores; either way it limits a step
+            assert sums.bend is not None
+            bends = np.abs(to_numpy(sums.bend(u))[index])
         if not self._rounded:
             return sketch.gram(bends)
         all_bends = _bends(sums, u)

@@ -73,6 +73,9 @@ class _LatticePoint(PairPoint):
         self._below = self._above.conj()
         self._histograms = self._cells.histograms(rows.weight)
         self._moved = [self._spread(self._histograms, k) for k in (self._above, self._below)]
+        self._bend: tuple[np.ndarray, np.ndarray] | None = (
+            None  # the latest weights, and the answer
+        )
         far = self._cells.far_shifts(rows.weight)
         self.values = self._histograms @ self._moved[0].T + lattice.slope_below * far
 
@@ -94,7 +97,12 @@ class _LatticePoint(PairPoint):
         return change @ self._moved[0].T + (change @ self._moved[1].T).T
 
     def bend(self, U: np.ndarray) -> np.ndarray:
-        return self._rows.weight * self._cells.read(self._potential(U, self._moved), 2)
+        if self._bend is None or not np.array_equal(
+            self._bend[0], U
+        ):  # CG asks many times for the same
+            read = self._cells.read(self._potential(U, self._moved), 2)
+            self._bend = U.copy(), self._rows.weight * read
+        return self._bend[1]
 
     def curve(self, U: np.ndarray, d: np.ndarray) -> np.ndarray:
         weight = self._rows.weight

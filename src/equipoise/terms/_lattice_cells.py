@@ -74,7 +74,7 @@ class LatticeCells:
             for k in range(len(moments)):
                 moments[k] += np.bincount(keys, power, minlength=A * cells)
                 power = power * t
-        shares = np.einsum("jk,kac->jac", _pieces(derivative), moments.reshape(-1, A, cells))
+        shares = (_pieces(derivative) @ moments).reshape(-1, A, cells)
         nodes = np.zeros((A, self.nodes))
         for j in range(DEGREE + 1):
             nodes[:, j : j + cells] += shares[j]
@@ -82,9 +82,9 @@ class LatticeCells:
 
     def read(self, nodes: np.ndarray, derivative: int) -> np.ndarray:
         """Return, at every row's score, a derivative of the spline that its atom's nodes define."""
-        windows = np.lib.stride_tricks.sliding_window_view(nodes, DEGREE + 1, axis=1)
-        pieces = np.einsum("acj,jk->kac", windows, _pieces(derivative)) / self.h**derivative
-        table = pieces.reshape(len(pieces), -1)
+        cells = self.n_cells
+        windows = np.stack([nodes[:, j : j + cells].ravel() for j in range(DEGREE + 1)])
+        table = (_pieces(derivative).T / self.h**derivative) @ windows
         found = np.empty(self._t.size)
         for start in range(0, found.size, CHUNK):
             own = slice(start, start + CHUNK)

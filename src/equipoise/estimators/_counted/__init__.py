@@ -14,7 +14,7 @@ from equipoise.estimators._counted.candidate import (
 )
 from equipoise.estimators._counted.fixed import TurnPredictions
 from equipoise.estimators._counted.held import HoldFew
-from equipoise.estimators._counted.repair import Prove, Repair
+from equipoise.estimators._counted.repair import Contradiction, OutOfReach, Prove, Repair
 from equipoise.estimators._counted.search import Search, Stage, described, ended_early, run_stages
 from equipoise.estimators._counted.shifting import (
     SHARPNESS_FACTORS,
@@ -28,7 +28,9 @@ from equipoise.problems import LearningProblem
 from equipoise.run import Result
 
 STAGES: tuple[Stage, ...] = (
+    Contradiction(),
     FirstShift(),
+    OutOfReach(),
     Prove(),
     TurnPredictions(),
     HoldFew(),

@@ -161,3 +161,19 @@ def _patterns(adds: sparse.csc_array) -> tuple[np.ndarray, np.ndarray]:
     sums = np.concatenate((np.zeros(1, np.uint64), np.cumsum(entries)))  # modulo 2^64
     _, cell = np.unique(sums[ends[1:]] - sums[ends[:-1]], return_inverse=True)
     return cell.ravel(), first
+
+
+def excluded_by_ranges(problem: LearningProblem, allowed: np.ndarray) -> bool:
+    """Whether no values of the sums within their ranges keep all bounds that are linear in them."""
+    combination, ranges = problem.combination, problem.rows.bounds()
+    bent = [place - 1 for place, _ in combination.bent if place > 0]
+    linear = np.setdiff1d(np.arange(problem.n_constraints), bent)
+    C, c = combination.coefficients[1:].tocsr()[linear], combination.offsets[1:][linear]
+    ends = np.column_stack((ranges.least, ranges.largest))
+    found = linprog(  # the least possible largest violation
+        np.eye(1, problem.rows.n_sums + 1, problem.rows.n_sums)[0],
+        A_ub=sparse.hstack((C, -np.ones((linear.size, 1)))),
+        b_ub=allowed[linear] - c,
+        bounds=[*ends, (0.0, None)],
+    )
+    return found.status == 0 and found.fun > LEAST

@@ -10,7 +10,12 @@ import numpy as np
 from equipoise._status import Status
 from equipoise.estimators._counted.candidate import Candidate, measure
 from equipoise.estimators._counted.fixed import MAX_PATTERNS, best_with, can_fix, turned_over
-from equipoise.estimators._counted.proof import Cells, proved_by_counts, proved_by_shares
+from equipoise.estimators._counted.proof import (
+    Cells,
+    excluded_by_ranges,
+    proved_by_counts,
+    proved_by_shares,
+)
 from equipoise.estimators._counted.search import Search, Stage
 from equipoise.estimators._counted.sweep import swept
 from equipoise.estimators._counted.threshold import move_threshold
@@ -31,6 +36,17 @@ NOT_FOUND = (
     "known. Tried: {problems} training problems with shifted bounds, predictions turned over, all thresholds "
     "of the closest models, and the two constants."
 )
+NO_BETTER_NEARBY = (
+    "No model that keeps all bounds was found; the one returned comes closest. Whether there is one is not "
+    "known. Training ended where no model nearby breaks the bounds less."
+)
+RANGES = (
+    "Infeasible, proved: the bounds contradict each other, whatever the model. No values of the bounded "
+    "AUCs within their ranges keep all of them."
+)
+# Of `Search.spare`: a bound on AUCs that is broken by more than so many of them is not broken because of
+# smooth steps, and no shift will mend it. Chosen.
+OUT_OF_REACH = 10.0
 ONE_FEATURE = (
     "Infeasible, proved: no linear model keeps these bounds. All thresholds of the only feature were "
     "tried, in both directions."
@@ -53,6 +69,40 @@ class Prove(Stage):
             return None
         least = least_violation(search.problem, search.best, search.runner)
         closest = min((least, *search.tried), key=Candidate.rank)
+        return replace(closest, result=closest.result.judged(verdict))
+
+
+@dataclass(frozen=True)
+class Contradiction(Stage):
+    """Look for bounds on AUCs that exclude each other: a linear program over the ranges of the sums."""
+
+    name: ClassVar[str] = "looking for contradictions"
+
+    def run(self, search: Search) -> Candidate | None:
+        """Return the model without constraints, or the start, with the proof; None where there is none."""
+        problem, known = search.problem, search.unconstrained
+        if problem.rows.uses_threshold or problem.n_constraints < 2 or known is None:
+            return None
+        if not excluded_by_ranges(problem, search.allowed):
+            return None
+        verdict = Verdict(Status.INFEASIBLE, claim=RANGES)
+        return measure(problem, known.result.judged(verdict), search.allowed)
+
+
+@dataclass(frozen=True)
+class OutOfReach(Stage):
+    """Give a verdict where training on smooth AUCs breaks bounds by far: shifts would not mend that."""
+
+    name: ClassVar[str] = "judging"
+
+    def run(self, search: Search) -> Candidate | None:
+        """Return the closest model, or None where more may help."""
+        last, closest = search.tried[-1], search.best
+        far = bool((closest.counted > OUT_OF_REACH * search.spare).any())
+        if search.problem.rows.uses_threshold or last.result.success or not far:
+            return None
+        blocking = last.result.blocking
+        verdict = Verdict(Status.NOT_FOUND, claim=NO_BETTER_NEARBY, blocking=blocking)
         return replace(closest, result=closest.result.judged(verdict))
 
 

@@ -14,6 +14,7 @@ from sklearn.utils import check_consistent_length
 
 from equipoise import _check
 from equipoise.constraints import Constraint
+from equipoise.estimators._auc_classifier import AUCClassifier
 from equipoise.estimators._classifier import ConstrainedClassifier
 from equipoise.estimators._frontier.curve import Frontier
 from equipoise.estimators._frontier.parts import parted, prepared
@@ -43,7 +44,7 @@ def frontier(
 
     Parameters
     ----------
-    estimator : ConstrainedClassifier, or Pipeline that ends with one
+    estimator : ConstrainedClassifier or AUCClassifier, or Pipeline that ends with one
         Its settings; it is not changed. The steps before are fitted to the training rows of every split,
         and coefficients are those of what they return.
     X, y, sensitive_features, sample_weight : as in ``estimator.fit``
@@ -66,8 +67,9 @@ def frontier(
     Returns
     -------
     Frontier
-        The points; `knee`, `summary`, `to_frame`, `plot`. If the estimator has a `confidence`, every point
-        has a bound that is `promised` for the population, all of them at once.
+        The points, with the accuracy of a classifier, or the AUC of one that ranks; `knee`, `summary`,
+        `to_frame`, `plot`. If the estimator has a `confidence`, every point has a bound that is
+        `promised` for the population, all of them at once.
 
     Examples
     --------
@@ -84,7 +86,7 @@ def frontier(
     """
     owner = "frontier"
     steps, estimator = parted(estimator)
-    _check.kind(owner, "estimator", estimator, ConstrainedClassifier)
+    _check.kind(owner, "estimator", estimator, ConstrainedClassifier, AUCClassifier)
     given = _check.vector(owner, "bounds", [bounds] if _check.is_number(bounds) else bounds)
     if not given.size:
         _check.fail(owner, "bounds", "must hold at least one number", bounds)

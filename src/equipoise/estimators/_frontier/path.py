@@ -22,8 +22,9 @@ from equipoise.estimators._frontier.curve import FrontierPoint
 from equipoise.estimators._frontier.store import PathStore
 from equipoise.estimators._inputs import read_table
 from equipoise.estimators._promise.testing import HeldOutRows
-from equipoise.estimators._training import Training
+from equipoise.estimators._training import Task, Training, score_on
 from equipoise.problems import LearningProblem
+from equipoise.rows import RowSums, Table
 from equipoise.rows._positive import turned
 from equipoise.run import Budget
 
@@ -120,7 +121,7 @@ def _point(
         bound=bound,
         split=number,
         value=float(np.nanmax(np.abs(measured))) if measured.size else math.nan,
-        accuracy=_accuracy(problem.rows, fit.x),
+        **_quality(training.task, training.table, problem.rows, fit.x),
         objective=fit.objective,
         multiplier=float(fit.prices.sum()),
         residual=fit.result.certificate.residual,
@@ -161,7 +162,8 @@ def _held_out(
     sums = rows.thresholded(fit.x)
     measured = binding.measured(binding.combination.plain_values(sums)[1:], lambda: sums)
     value = float(np.nanmax(np.abs(measured)))
-    found = {"test_value": value, "test_accuracy": _accuracy(rows, fit.x)}
+    quality = _quality(task, table, rows, fit.x)
+    found = {"test_value": value, **{f"test_{name}": own for name, own in quality.items()}}
     if estimator.confidence is not None:
         shared = 1.0 - (1.0 - estimator.confidence) / points  # all points are promised at once
         held = HeldOutRows(task.owner, table, binding.inequalities, shared)
@@ -169,7 +171,10 @@ def _held_out(
     return found
 
 
-def _accuracy(rows: Any, x: np.ndarray) -> float:
+def _quality(task: Task, table: Table, rows: RowSums, x: np.ndarray) -> dict[str, float]:
+    """Return accuracy and AUC; NaN for the one that the task is not about."""
+    if task.score is not None:
+        return {"accuracy": math.nan, "auc": score_on(task, table, rows, x)}
     counts = rows.confusion(x)
     right = counts.weight[0, 0] - counts.positive[0, 0] + counts.positive[0, 1]
-    return float(right / counts.weight.sum())
+    return {"accuracy": float(right / counts.weight.sum()), "auc": math.nan}
