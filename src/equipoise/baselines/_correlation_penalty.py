@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from equipoise.baselines._rows import LinearRanker, TwoGroups, read_two_groups
 from equipoise.estimators._sklearn import Interval, StrOptions, check_parameters
 from equipoise.problems import LearningProblem
-from equipoise.run import solve
+from equipoise.run import Result, solve
 from equipoise.solvers import Solver
 from equipoise.terms import PAIR_LOSSES, Combination, Correlation, PairSums, Terms
 
@@ -42,9 +42,10 @@ class CorrelationPenalty(LinearRanker, BaseEstimator):
 
     Notes
     -----
-    The absolute value has a kink where most solutions for large penalties lie. So with s the sign of the
-    correlation without a penalty, the problem that is solved is to minimise ``loss + penalty s correlation``
-    subject to ``s correlation >= 0``, which is smooth.
+    The absolute value has a kink at 0, where the solutions for all large penalties lie. With s the sign of the
+    correlation without a penalty, the loss is first minimised subject to ``s correlation <= 0``; where the
+    multiplier of this bound is at most `penalty`, that is the solution. Otherwise
+    ``loss + penalty s correlation`` is minimised, which is smooth. Of both, the better one is kept.
 
     References
     ----------
@@ -99,39 +100,53 @@ class CorrelationPenalty(LinearRanker, BaseEstimator):
         """
         check_parameters(self)
         rows = read_two_groups(self, X, y, sensitive_features)
-        free = self._solved(self._problem(rows, 0.0, 1.0), np.zeros(rows.model.dim))
-        correlation = Correlation.terms(rows.member.astype(float))
-        value = float(correlation.at(rows.model.scores(free.x)).values[0])
-        side = -1.0 if value < 0 else 1.0
-        found = free
-        if self.penalty > 0 and value != 0.0:
-            found = self._solved(self._problem(rows, self.penalty, side), free.x)
+        column = rows.member.astype(float)
+        correlation = Correlation.terms(column)
+
+        def correlation_at(x: np.ndarray) -> float:
+            return float(correlation.at(rows.model.scores(x)).values[0])
+
+        loss = self._problem(rows, Terms(self._pairs(rows), Combination([[1.0]])))
+        found = self._solved(loss, np.zeros(rows.model.dim))
+        side = float(np.sign(correlation_at(found.x)))
+        if self.penalty > 0 and side != 0.0:
+            found = self._penalised(rows, column, side, found.x)
         self.coef_, self.intercept_ = rows.units.coefficients(found.x)
-        self.correlation_ = float(correlation.at(rows.model.scores(found.x)).values[0])
-        self.result_ = found
+        self.correlation_, self.result_ = correlation_at(found.x), found
         return self
 
-    def _solved(self, problem: LearningProblem, start: np.ndarray) -> Any:
+    def _penalised(
+        self, rows: TwoGroups, column: np.ndarray, side: float, start: np.ndarray
+    ) -> Result:
+        """Return the solution at the kink, or one on the side of the model without a penalty."""
+        sums, variance = Correlation.sums(column)
+        inside, sums = Correlation(variance, side).placed(1), [self._pairs(rows), *sums]
+        loss = np.eye(1, 4)
+        bounded = Combination(
+            np.vstack((loss, np.zeros(4))), names=["correlation"], bent=[(1, inside)]
+        )
+        at_kink = self._solved(self._problem(rows, Terms(sums, bounded)), start)
+        multipliers = at_kink.multipliers
+        if at_kink.success and multipliers is not None and multipliers[0] <= self.penalty:
+            return at_kink
+        penalised = Combination(loss, bent=[(0, inside.times(self.penalty))])
+        problem = self._problem(rows, Terms(sums, penalised))
+        beside = self._solved(problem, start)
+        return min(beside, at_kink, key=lambda result: problem.at(result.x).objective)
+
+    def _solved(self, problem: LearningProblem, start: np.ndarray) -> Result:
         return solve(problem, self.solver, start, tol=self.tol, max_steps=self.max_steps)
 
-    def _problem(self, rows: TwoGroups, penalty: float, side: float) -> LearningProblem:
-        """Return the loss, with a penalty on a correlation that must have one sign."""
-        n = rows.model.n_rows
-        pairs = PairSums(
+    def _problem(self, rows: TwoGroups, terms: Terms) -> LearningProblem:
+        return LearningProblem.of(rows.model, terms, l2=1.0 / (self.C * rows.model.n_rows))
+
+    def _pairs(self, rows: TwoGroups) -> PairSums:
+        """Return the mean loss over the pairs of a positive and a negative row."""
+        positive = rows.positive
+        return PairSums(
             PAIR_LOSSES[self.loss](),
-            rows.positive.astype(int),
-            np.ones(n),
-            above=[[0.0], [1.0 / np.count_nonzero(rows.positive)]],
-            below=[[1.0 / np.count_nonzero(~rows.positive)], [0.0]],
+            positive.astype(int),
+            np.ones(positive.size),
+            above=[[0.0], [1.0 / np.count_nonzero(positive)]],
+            below=[[1.0 / np.count_nonzero(~positive)], [0.0]],
         )
-        options = {"l2": 1.0 / (self.C * n)}
-        if penalty == 0.0:
-            return LearningProblem.of(rows.model, Terms(pairs, Combination([[1.0]])), **options)
-        sums, variance = Correlation.sums(rows.member.astype(float))
-        correlation = Correlation(variance, side).placed(1)
-        combination = Combination(
-            [[1.0, 0.0, 0.0, 0.0], np.zeros(4)],
-            names=["correlation turned over"],
-            bent=[(0, correlation.times(penalty)), (1, correlation.times(-1.0))],
-        )
-        return LearningProblem.of(rows.model, Terms([pairs, *sums], combination), **options)

@@ -116,7 +116,7 @@ class ScorePostProcessing(BaseEstimator):
         )
         scale, shift, met = found.best(self.kind, self.bound)
         if not met:
-            least = float(found.gap(self.kind).min())
+            least = float(found.measured.gap(self.kind).min())
             warnings.warn(
                 f"{owner}: no transform keeps the bound {self.bound:g}; the gap is {least:.4g}.",
                 InfeasibleWarning,
