@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from equipoise.datasets import Dataset, load_adult, load_bank, load_compas
 
@@ -32,6 +33,14 @@ class Part:
         assert part.groups is not None
         return cls(part.X, part.y == 1, part.groups == member)
 
+    def with_group(self) -> Part:
+        """The same rows with the group, and its products with all features, as further features."""
+        inside = sparse.diags_array(self.member.astype(float)) @ self.X
+        stack = sparse.hstack if sparse.issparse(self.X) else np.hstack
+        blocks = [self.X, inside, self.member.astype(float)[:, None]]
+        joined = stack(blocks)
+        return replace(self, X=joined.tocsr() if sparse.issparse(joined) else joined)
+
     @property
     def y(self) -> np.ndarray:
         return self.positive.astype(int)
@@ -49,6 +58,9 @@ class Split:
     train: Part
     validation: Part
     test: Part
+
+    def with_group(self) -> Split:
+        return Split(*(part.with_group() for part in (self.train, self.validation, self.test)))
 
 
 def split(name: str, seed: int, quick: bool = False) -> Split:

@@ -10,14 +10,14 @@ import numpy as np
 
 from benchmarks.pareto import libauc_rival
 from benchmarks.pareto.data import Part, Split
-from equipoise import AUCClassifier, auc_parity
+from benchmarks.pareto.selection import Table, undominated
+from equipoise import AUCClassifier, Subset, auc
 from equipoise.baselines import CorrelationPenalty, ScorePostProcessing, SurrogateAUC
 from equipoise.baselines._transforms import AtomAUCs
+from equipoise.constraints import Expression
 from equipoise.solvers import SFLS, SMD, InverseSqrt, ProxyLagrangian
 
 KINDS = ("group", "inter", "intra")
-BOUNDS = (0.005, 0.01, 0.02, 0.03, 0.04, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3)
-"""Asked of the rows for choosing; the sweep of `AUCClassifier` asks the same of the training rows."""
 KAPPAS = (0.01, 0.03, 0.1, 0.2, 0.4, 0.8)
 """Of the quadratic surrogate, which shrinks scores: small gaps of AUCs need no small kappa."""
 PENALTIES = tuple(np.logspace(-2, 2, 9))
@@ -25,8 +25,9 @@ STEP_SIZES = (0.01, 0.1, 1.0)
 TUNED_AT, TUNED_GAP = 0.2, 0.05  # the kappa and the gap for which a step size is chosen
 SNAPSHOTS = 20
 
-Table = list[tuple[float, float, float, float]]
-"""For each model: gap and AUC on the rows for choosing, then on the rows held out."""
+SIGNED_BOUNDS = (0.3, 0.2, 0.15, 0.1, 0.07, 0.05, 0.03, 0.015, 0.0, -0.02, -0.04, -0.07, -0.1)
+"""Of `AUCClassifier` on the gap with its sign, on the training rows."""
+BETWEEN = 4  # models between two neighbours of a path
 
 
 def measured(scores: np.ndarray, part: Part, kind: str) -> tuple[float, float]:
@@ -35,13 +36,30 @@ def measured(scores: np.ndarray, part: Part, kind: str) -> tuple[float, float]:
     return float(found.gap(kind)), float(found.auc())
 
 
+def signed_gap(weights: np.ndarray, part: Part, kind: str) -> float:
+    """The gap with its sign."""
+    found = AtomAUCs.of(np.asarray(part.X @ weights), part.positive, part.member)
+    return float(found.signed_gap(kind))
+
+
 def table(models: np.ndarray, split: Split, kind: str) -> Table:
-    """What linear models (k, d) do."""
-    rows = []
-    for model in np.unique(models, axis=0):
-        each = [measured(np.asarray(p.X @ model), p, kind) for p in (split.validation, split.test)]
-        rows.append((*each[0], *each[1]))
-    return rows
+    """What linear models (k, d) do, those that would be chosen for some bound."""
+    found = np.array([measured(np.asarray(split.validation.X @ w), split.validation, kind) for w in models])
+    kept = undominated(*found.T)
+    return [
+        (*found[i], *measured(np.asarray(split.test.X @ models[i]), split.test, kind)) for i in kept
+    ]
+
+
+def joined(path: Sequence[np.ndarray]) -> np.ndarray:
+    """The models of a path and some between every two neighbours, on the segment that joins them.
+
+    A score is divided by its size first, on which no AUC depends.
+    """
+    steps = np.arange(BETWEEN + 1) / (BETWEEN + 1)
+    same_size = [w / max(np.linalg.norm(w), 1e-300) for w in path]
+    inner = [(1 - t) * a + t * b for a, b in zip(same_size, same_size[1:]) for t in steps]
+    return np.array([*inner, same_size[-1]])
 
 
 def fitted(model: Any, part: Part) -> Any:
@@ -54,24 +72,45 @@ def plain(split: Split, kind: str, seed: int, quick: bool) -> Table:
     return table(fitted(AUCClassifier(), split.train).coef_, split, kind)
 
 
+def gap_of(kind: str) -> Expression:
+    """The difference of AUCs with its sign, as a rule for `AUCClassifier`."""
+    return {
+        "group": lambda: auc(Subset(1), Subset(-1)) - 0.5,
+        "inter": lambda: auc(1, -1) - auc(-1, 1),
+        "intra": lambda: auc(1, 1) - auc(-1, -1),
+    }[kind]()
+
+
 def constrained(split: Split, kind: str, seed: int, quick: bool) -> Table:
-    """`AUCClassifier` for every bound, each from the last."""
-    model = fitted(AUCClassifier(warm_start=True), split.train)
-    found = [model.coef_]
-    for bound in sorted(BOUNDS[::3] if quick else BOUNDS, reverse=True):
-        found.append(
-            fitted(model.set_params(constraints=auc_parity(kind, bound)), split.train).coef_
-        )
-    return table(np.vstack(found), split, kind)
+    """`AUCClassifier` for bounds on the gap with its sign, each from the last.
+
+    The gap of other rows differs from that of the training rows, so the bounds go on below 0 until the gap of
+    the rows for choosing has turned over.
+    """
+    train, validation = split.train, split.validation
+    model = fitted(AUCClassifier(warm_start=True), train)
+    side = np.sign(signed_gap(model.coef_[0], train, kind))
+    found = [model.coef_[0]]
+    for bound in SIGNED_BOUNDS[::4] if quick else SIGNED_BOUNDS:
+        fitted(model.set_params(constraints=side * gap_of(kind) <= bound), train)
+        found.append(model.coef_[0])
+        if bound <= 0 and side * signed_gap(model.coef_[0], validation, kind) < 0:
+            break
+    return table(joined(found), split, kind)
+
+
+def group_known(split: Split, kind: str, seed: int, quick: bool) -> Table:
+    """The same with the group, and its products with all features, as further features."""
+    return constrained(split.with_group(), kind, seed, quick)
 
 
 def surrogate(split: Split, kind: str, seed: int, quick: bool) -> Table:
     """The quadratic surrogate, solved exactly for every kappa."""
     kappas = KAPPAS[::3] if quick else KAPPAS
     found = [
-        fitted(SurrogateAUC(kind, kappa, solver="auto"), split.train).coef_ for kappa in kappas
+        fitted(SurrogateAUC(kind, kappa, solver="auto"), split.train).coef_[0] for kappa in kappas
     ]
-    return table(np.vstack(found), split, kind)
+    return table(joined(found), split, kind)
 
 
 def tuned(solver: Callable[[float], Any], batch: int, steps: int) -> Callable[..., Table]:
@@ -100,33 +139,30 @@ def tuned(solver: Callable[[float], Any], batch: int, steps: int) -> Callable[..
 
 def best_within(rows: Table, bound: float) -> float:
     """The largest AUC on the rows for choosing of models within a bound there."""
-    return max((auc for gap, auc, *_ in rows if gap <= bound), default=0.0)
+    return max((row[1] for row in rows if row[0] <= bound), default=0.0)
 
 
 def penalised(split: Split, kind: str, seed: int, quick: bool) -> Table:
     found = [
-        fitted(CorrelationPenalty(penalty), split.train).coef_
+        fitted(CorrelationPenalty(penalty), split.train).coef_[0]
         for penalty in (PENALTIES[::4] if quick else PENALTIES)
     ]
-    return table(np.vstack(found), split, kind)
+    return table(joined(found), split, kind)
 
 
 def post_processed(split: Split, kind: str, seed: int, quick: bool) -> Table:
-    """The best transform for every bound; the models of one bound only, of the 6,161 of the grid."""
+    """Of the 6,161 transforms those that would be chosen for some bound."""
     base, validation, test = fitted(AUCClassifier(), split.train), split.validation, split.test
-    model = fitted(
-        ScorePostProcessing(base, kind=kind, bound=BOUNDS[0], prefit=True), validation
-    )
-    rows = set()
-    for bound in BOUNDS:
-        model.scale_, model.shift_, met = model.transforms_.best(kind, bound)
-        if met:
-            each = [
-                measured(model.decision_function(part.X, part.groups), part, kind)
-                for part in (validation, test)
-            ]
-            rows.add((*each[0], *each[1]))
-    return sorted(rows)
+    model = fitted(ScorePostProcessing(base, kind=kind, bound=1.0, prefit=True), validation)
+    found = model.transforms_.measured
+    gaps, aucs = found.gap(kind).ravel(), found.auc().ravel()
+    rows = []
+    for i in undominated(gaps, aucs):
+        scale, shift = np.unravel_index(i, found.auc().shape)
+        model.scale_, model.shift_ = model.transforms_.scales[scale], model.transforms_.shifts[shift]
+        scores = model.decision_function(test.X, test.groups)
+        rows.append((float(gaps[i]), float(aucs[i]), *measured(scores, test, kind)))
+    return rows
 
 
 def libauc(split: Split, kind: str, seed: int, quick: bool) -> Table:
@@ -141,9 +177,10 @@ def proxy(size: float) -> ProxyLagrangian:
     return ProxyLagrangian(step_size=InverseSqrt(size))
 
 
-OURS = "AUCClassifier"
+OURS, OURS_WITH_GROUP = "AUCClassifier", "AUCClassifier, group known"
 METHODS: dict[str, tuple[Callable[..., Table], Sequence[str]]] = {
     OURS: (constrained, KINDS),
+    OURS_WITH_GROUP: (group_known, ("group", "inter")),
     "quadratic, exact": (surrogate, KINDS),
     "SFLS + SMD": (tuned(sfls, batch=100, steps=3000), KINDS),
     "proxy-Lagrangian": (tuned(proxy, batch=1000, steps=1000), KINDS),

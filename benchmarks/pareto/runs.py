@@ -12,7 +12,8 @@ from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from benchmarks.pareto.data import split
-from benchmarks.pareto.methods import METHODS, Table
+from benchmarks.pareto.methods import METHODS
+from benchmarks.pareto.selection import Table
 
 Cell = tuple[str, str, str, int]
 """Data set, kind of gap, method and seed."""

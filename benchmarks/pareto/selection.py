@@ -6,9 +6,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from benchmarks.pareto.methods import Table
-
+Table = list[tuple[float, float, float, float]]
+"""For each model: gap and AUC on the rows for choosing, then on the rows held out."""
 LEAST_AUC = 0.5  # of the reference point: that of scores that are all equal
+
+
+def undominated(gaps: np.ndarray, aucs: np.ndarray) -> np.ndarray:
+    """Which points no other one beats: the best AUC within some bound on the gap."""
+    order = np.lexsort((-aucs, gaps))
+    before = np.maximum.accumulate(np.append(-np.inf, aucs[order][:-1]))
+    return np.sort(order[aucs[order] > before])
 
 
 def chosen(rows: Table, bounds: Sequence[float]) -> np.ndarray:
@@ -27,14 +34,13 @@ def chosen(rows: Table, bounds: Sequence[float]) -> np.ndarray:
 def hypervolume(points: np.ndarray, largest_gap: float) -> float:
     """The share of the rectangle from (no gap, AUC 1) to (`largest_gap`, AUC 1/2) that is dominated.
 
-    `points` holds gaps and AUCs, (k, 2); NaN is no point.
+    `points` holds gaps and AUCs, (k, 2).
     """
     inside = points[(points[:, 0] < largest_gap) & (points[:, 1] > LEAST_AUC)]
     inside = inside[np.argsort(inside[:, 0])]
-    edges = np.append(inside[:, 0], largest_gap)
-    best = np.maximum.accumulate(inside[:, 1]) if len(inside) else inside[:, 1]
-    area = float(np.diff(edges) @ (best - LEAST_AUC))
-    return area / (largest_gap * (1.0 - LEAST_AUC))
+    widths = np.diff(np.append(inside[:, 0], largest_gap))
+    best = np.maximum.accumulate(inside[:, 1])
+    return float(widths @ (best - LEAST_AUC)) / (largest_gap * (1.0 - LEAST_AUC))
 
 
 def mean_and_error(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

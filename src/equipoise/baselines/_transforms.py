@@ -44,8 +44,12 @@ class AtomAUCs:
 
     def gap(self, kind: str) -> np.ndarray:
         """Return the absolute difference of the AUCs that ``auc_parity(kind, ...)`` compares."""
+        return np.abs(self.signed_gap(kind))
+
+    def signed_gap(self, kind: str) -> np.ndarray:
+        """Return the difference: positive where members rank higher than the others."""
         sides = pairs_of("AtomAUCs", kind)
-        return np.abs(self._between(sides[4], sides[9]) - self._between(sides[2], sides[7]))
+        return self._between(sides[4], sides[9]) - self._between(sides[2], sides[7])
 
     def _between(self, above: np.ndarray, below: np.ndarray) -> np.ndarray:
         a, b = above * self.counts, below * self.counts
