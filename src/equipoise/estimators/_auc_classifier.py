@@ -31,8 +31,8 @@ SMOOTH_AUC = "sigmoid"  # the loss that is the AUC itself, but for smooth steps
 class AUCClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
     """A linear model of two classes that ranks well, under constraints on AUCs.
 
-    Minimises a loss over all pairs of a positive and a negative row, subject to constraints such as
-    ``auc_parity("inter", 0.05)``. By default the fitted model meets them on the *true* AUCs of the
+    Maximises the AUC, or minimises a loss over all pairs of a positive and a negative row, subject to
+    constraints such as ``auc_parity("inter", 0.05)``. By default the fitted model meets them on the *true* AUCs of the
     training rows, counted by ranks, not only on the smooth ones that training sees. Rules on predictions
     are not for this estimator: it has no threshold while it is trained.
 
@@ -40,9 +40,10 @@ class AUCClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
     ----------
     constraints : Constraint or sequence of them
         ``auc_parity(...)``, or comparisons of `auc`, such as ``auc("F", "F") >= 0.8``.
-    loss : {"logistic", "squared_hinge", "quadratic", "sigmoid"} or PairFunction
-        The loss of a pair. All but ``"sigmoid"``, which is closest to the AUC, are convex; it is trained
-        from the model of ``"logistic"``.
+    loss : {"sigmoid", "logistic", "squared_hinge", "quadratic"} or PairFunction
+        The loss of a pair. ``"sigmoid"`` is the AUC itself but for smooth steps, and is trained from the
+        model without constraints of ``"logistic"``, which the report compares with. The others are convex:
+        they cost AUC where a bound pulls against them.
     C : float
         Inverse strength of the penalty on the weights, as in `ConstrainedClassifier`.
     true_metric : bool
@@ -90,7 +91,7 @@ class AUCClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         self,
         constraints: Constraint | list[Constraint] | tuple[Constraint, ...] = (),
         *,
-        loss: str | PairFunction = "logistic",
+        loss: str | PairFunction = SMOOTH_AUC,
         C: float = 1.0,
         true_metric: bool = True,
         on_infeasible: str = "warn",

@@ -146,10 +146,11 @@ class PairSums(ScoreSum):
 
     @property
     def largest(self) -> np.ndarray:
-        """The most that one row adds to each mean: its share of a subset."""
+        """The most that one pair adds to each mean: two rows that change places."""
         heaviest = np.zeros(self._count)
         np.maximum.at(heaviest, self._atoms, self._weight)
-        return (heaviest[:, None] * np.maximum(self._above, self._below)).max(axis=0, initial=0.0)
+        shares = [(heaviest[:, None] * side).max(axis=0) for side in (self._above, self._below)]
+        return shares[0] * shares[1]
 
     def _placed(self, scores: Scores) -> Rows:
         if tuple(scores.shape) != (self.n_rows,):

@@ -28,7 +28,8 @@ class Candidate:
     problem : LearningProblem
         That problem: shifted, possibly with sharper sigmoids.
     objective : float
-        The training objective of the plain problem.
+        The training objective of the plain problem; where nothing has a threshold, by counting and
+        without the penalty: smooth AUCs grow with the scores, and could not be compared.
     counted : ndarray of shape (m,)
         The constraint values by counting predictions; at most 0 where the bounds hold.
     smooth : ndarray of shape (m,)
@@ -115,11 +116,12 @@ def measure(
     prices = np.full(problem.n_constraints, np.nan)
     if solved.names == problem.names and result.multipliers.size == prices.size:
         prices = result.multipliers
+    counted = problem.thresholded(result.x)
     return Candidate(
         result,
         solved,
-        objective=float(values[0]),
-        counted=counted_at(problem, result.x),
+        objective=float((values if problem.rows.uses_threshold else counted)[0]),
+        counted=counted[1:],
         smooth=values[1:],
         allowed=allowed,
         prices=prices,
