@@ -183,7 +183,7 @@ METHODS: dict[str, tuple[Callable[..., Table], Sequence[str]]] = {
     OURS_WITH_GROUP: (group_known, ("group", "inter")),
     "quadratic, exact": (surrogate, KINDS),
     "SFLS + SMD": (tuned(sfls, batch=100, steps=3000), KINDS),
-    "proxy-Lagrangian": (tuned(proxy, batch=1000, steps=1000), KINDS),
+    "proxy-Lagrangian": (tuned(proxy, batch=1000, steps=700), KINDS),
     "correlation penalty": (penalised, ("group",)),
     "post-processing": (post_processed, ("group", "inter")),
     "plain AUC": (plain, KINDS),
