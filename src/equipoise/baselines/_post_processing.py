@@ -139,7 +139,7 @@ class ScorePostProcessing(BaseEstimator):
         unknown = column[~member & (column != self.groups_[0])]
         if unknown.size:
             rule = f"must hold the groups {self.groups_.tolist()}"
-            _check.fail(owner, "sensitive_features", rule, unknown[0])
+            _check.fail(owner, "sensitive_features", rule, unknown.tolist()[0])
         return np.where(member, self.scale_ * scores + self.shift_, scores)
 
 
