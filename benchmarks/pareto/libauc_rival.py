@@ -37,9 +37,7 @@ def models(part: Part, seed: int, quick: bool) -> np.ndarray:
         linear = torch.nn.Linear(X.shape[1], 1)
         torch.nn.init.zeros_(linear.weight)
         loss = AUCMLoss(device="cpu")
-        optimiser = PESG(
-            linear.parameters(), loss_fn=loss, lr=size, verbose=False, device="cpu"
-        )
+        optimiser = PESG(linear.parameters(), loss_fn=loss, lr=size, verbose=False, device="cpu")
         for _ in range(1 if quick else EPOCHS):
             order = torch.randperm(len(y))
             for rows in order.split(BATCH):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -42,9 +43,26 @@ def signed_gap(weights: np.ndarray, part: Part, kind: str) -> float:
     return float(found.signed_gap(kind))
 
 
-def table(models: np.ndarray, split: Split, kind: str) -> Table:
+@dataclass(frozen=True)
+class Case:
+    """What a method is given."""
+
+    split: Split
+    kind: str
+    seed: int
+    quick: bool
+
+    def some(self, values: Sequence[Any], every: int) -> Sequence[Any]:
+        """In a quick run only some values."""
+        return values[::every] if self.quick else values
+
+
+def table(models: np.ndarray, case: Case) -> Table:
     """What linear models (k, d) do, those that would be chosen for some bound."""
-    found = np.array([measured(np.asarray(split.validation.X @ w), split.validation, kind) for w in models])
+    split, kind = case.split, case.kind
+    found = np.array(
+        [measured(np.asarray(split.validation.X @ w), split.validation, kind) for w in models]
+    )
     kept = undominated(*found.T)
     return [
         (*found[i], *measured(np.asarray(split.test.X @ models[i]), split.test, kind)) for i in kept
@@ -68,8 +86,11 @@ def fitted(model: Any, part: Part) -> Any:
         return model.fit(part.X, part.y, sensitive_features=part.groups)
 
 
-def plain(split: Split, kind: str, seed: int, quick: bool) -> Table:
-    return table(fitted(AUCClassifier(), split.train).coef_, split, kind)
+def plain(case: Case) -> Table:
+    return table(fitted(AUCClassifier(), case.split.train).coef_, case)
+
+
+Method = Callable[[Case], Table]
 
 
 def gap_of(kind: str) -> Expression:
@@ -81,58 +102,56 @@ def gap_of(kind: str) -> Expression:
     }[kind]()
 
 
-def constrained(split: Split, kind: str, seed: int, quick: bool) -> Table:
+def constrained(case: Case) -> Table:
     """`AUCClassifier` for bounds on the gap with its sign, each from the last.
 
     The gap of other rows differs from that of the training rows, so the bounds go on below 0 until the gap of
     the rows for choosing has turned over.
     """
-    train, validation = split.train, split.validation
+    train, validation, kind = case.split.train, case.split.validation, case.kind
     model = fitted(AUCClassifier(warm_start=True), train)
     side = np.sign(signed_gap(model.coef_[0], train, kind))
     found = [model.coef_[0]]
-    for bound in SIGNED_BOUNDS[::4] if quick else SIGNED_BOUNDS:
+    for bound in case.some(SIGNED_BOUNDS, 4):
         fitted(model.set_params(constraints=side * gap_of(kind) <= bound), train)
         found.append(model.coef_[0])
         if bound <= 0 and side * signed_gap(model.coef_[0], validation, kind) < 0:
             break
-    return table(joined(found), split, kind)
+    return table(joined(found), case)
 
 
-def group_known(split: Split, kind: str, seed: int, quick: bool) -> Table:
+def group_known(case: Case) -> Table:
     """The same with the group, and its products with all features, as further features."""
-    return constrained(split.with_group(), kind, seed, quick)
+    return constrained(replace(case, split=case.split.with_group()))
 
 
-def surrogate(split: Split, kind: str, seed: int, quick: bool) -> Table:
+def surrogate(case: Case) -> Table:
     """The quadratic surrogate, solved exactly for every kappa."""
-    kappas = KAPPAS[::3] if quick else KAPPAS
-    found = [
-        fitted(SurrogateAUC(kind, kappa, solver="auto"), split.train).coef_[0] for kappa in kappas
-    ]
-    return table(joined(found), split, kind)
+    models = [SurrogateAUC(case.kind, kappa, solver="auto") for kappa in case.some(KAPPAS, 3)]
+    return table(joined([fitted(model, case.split.train).coef_[0] for model in models]), case)
 
 
-def tuned(solver: Callable[[float], Any], batch: int, steps: int) -> Callable[..., Table]:
+def tuned(solver: Callable[[float], Any], batch: int, steps: int) -> Method:
     """A method whose step size is chosen at one kappa; then all kappas. Every snapshot is a model."""
 
-    def run(split: Split, kind: str, seed: int, quick: bool) -> Table:
+    def run(case: Case) -> Table:
         def path(kappa: float, size: float) -> Table:
             model = SurrogateAUC(
-                kind,
+                case.kind,
                 kappa,
                 solver=solver(size),
                 batch=batch,
-                max_steps=100 if quick else steps,
+                max_steps=100 if case.quick else steps,
                 snapshots=SNAPSHOTS,
-                random_state=seed,
+                random_state=case.seed,
             )
-            return table(fitted(model, split.train).path_, split, kind)
+            return table(fitted(model, case.split.train).path_, case)
 
-        tried = [path(TUNED_AT, size) for size in (STEP_SIZES[1:2] if quick else STEP_SIZES)]
-        size = STEP_SIZES[int(np.argmax([best_within(t, TUNED_GAP) for t in tried]))]
-        others = [k for k in (KAPPAS[::5] if quick else KAPPAS) if k != TUNED_AT]
-        return [row for t in (*tried, *(path(k, size) for k in others)) for row in t]
+        sizes = case.some(STEP_SIZES, 2)
+        tried = [path(TUNED_AT, size) for size in sizes]
+        size = sizes[int(np.argmax([best_within(rows, TUNED_GAP) for rows in tried]))]
+        others = [path(kappa, size) for kappa in case.some(KAPPAS, 5) if kappa != TUNED_AT]
+        return [row for rows in (*tried, *others) for row in rows]
 
     return run
 
@@ -142,31 +161,29 @@ def best_within(rows: Table, bound: float) -> float:
     return max((row[1] for row in rows if row[0] <= bound), default=0.0)
 
 
-def penalised(split: Split, kind: str, seed: int, quick: bool) -> Table:
-    found = [
-        fitted(CorrelationPenalty(penalty), split.train).coef_[0]
-        for penalty in (PENALTIES[::4] if quick else PENALTIES)
-    ]
-    return table(joined(found), split, kind)
+def penalised(case: Case) -> Table:
+    models = [CorrelationPenalty(penalty) for penalty in case.some(PENALTIES, 4)]
+    return table(joined([fitted(model, case.split.train).coef_[0] for model in models]), case)
 
 
-def post_processed(split: Split, kind: str, seed: int, quick: bool) -> Table:
+def post_processed(case: Case) -> Table:
     """Of the 6,161 transforms those that would be chosen for some bound."""
-    base, validation, test = fitted(AUCClassifier(), split.train), split.validation, split.test
-    model = fitted(ScorePostProcessing(base, kind=kind, bound=1.0, prefit=True), validation)
-    found = model.transforms_.measured
-    gaps, aucs = found.gap(kind).ravel(), found.auc().ravel()
+    kind, test = case.kind, case.split.test
+    base = fitted(AUCClassifier(), case.split.train)
+    model = ScorePostProcessing(base, kind=kind, bound=1.0, prefit=True)
+    transforms = fitted(model, case.split.validation).transforms_
+    gaps, aucs = transforms.measured.gap(kind), transforms.measured.auc()
     rows = []
-    for i in undominated(gaps, aucs):
-        scale, shift = np.unravel_index(i, found.auc().shape)
-        model.scale_, model.shift_ = model.transforms_.scales[scale], model.transforms_.shifts[shift]
+    for place in undominated(gaps.ravel(), aucs.ravel()):
+        i, j = np.unravel_index(place, gaps.shape)
+        model.scale_, model.shift_ = transforms.scales[i], transforms.shifts[j]
         scores = model.decision_function(test.X, test.groups)
-        rows.append((float(gaps[i]), float(aucs[i]), *measured(scores, test, kind)))
+        rows.append((float(gaps[i, j]), float(aucs[i, j]), *measured(scores, test, kind)))
     return rows
 
 
-def libauc(split: Split, kind: str, seed: int, quick: bool) -> Table:
-    return table(libauc_rival.models(split.train, seed, quick), split, kind)
+def libauc(case: Case) -> Table:
+    return table(libauc_rival.models(case.split.train, case.seed, case.quick), case)
 
 
 def sfls(size: float) -> SFLS:
@@ -178,7 +195,7 @@ def proxy(size: float) -> ProxyLagrangian:
 
 
 OURS, OURS_WITH_GROUP = "AUCClassifier", "AUCClassifier, group known"
-METHODS: dict[str, tuple[Callable[..., Table], Sequence[str]]] = {
+METHODS: dict[str, tuple[Method, Sequence[str]]] = {
     OURS: (constrained, KINDS),
     OURS_WITH_GROUP: (group_known, ("group", "inter")),
     "quadratic, exact": (surrogate, KINDS),

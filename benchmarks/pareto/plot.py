@@ -35,9 +35,7 @@ def draw(path: Path, curves: Curves) -> None:
     data = list(dict.fromkeys(key[0] for key in curves))
     kinds = list(dict.fromkeys(key[1] for key in curves))
     shape = len(data), len(kinds)
-    figure, axes = plt.subplots(
-        *shape, figsize=(4 * shape[1], 3.2 * shape[0] + 0.6), squeeze=False
-    )
+    figure, axes = plt.subplots(*shape, figsize=(4 * shape[1], 3.2 * shape[0] + 0.6), squeeze=False)
     for (name, kind, method), (mean, error) in reversed(curves.items()):
         axis = axes[data.index(name)][kinds.index(kind)]
         colour, form, width = STYLES[method]
@@ -48,7 +46,9 @@ def draw(path: Path, curves: Curves) -> None:
     for i, name in enumerate(data):
         for j, kind in enumerate(kinds):
             axis = axes[i][j]
-            shown = [mean[:, 1] for (d, k, _), (mean, _) in curves.items() if (d, k) == (name, kind)]
+            shown = [
+                mean[:, 1] for (d, k, _), (mean, _) in curves.items() if (d, k) == (name, kind)
+            ]
             best = max((values.max(initial=0.5) for values in shown), default=1.0)
             axis.set_ylim(best - BELOW, best + 0.01)
             axis.set_title(f"{name}, {kind}", fontsize=10)

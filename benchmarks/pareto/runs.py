@@ -12,7 +12,7 @@ from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from benchmarks.pareto.data import split
-from benchmarks.pareto.methods import METHODS
+from benchmarks.pareto.methods import METHODS, Case
 from benchmarks.pareto.selection import Table
 
 Cell = tuple[str, str, str, int]
@@ -42,7 +42,7 @@ def run(folder: Path, cell: Cell, quick: bool) -> None:
     with threadpool_limits(1):
         parts = _split(name, seed, quick)
         start = time.perf_counter()
-        rows = METHODS[method][0](parts, kind, seed, quick)
+        rows = METHODS[method][0](Case(parts, kind, seed, quick))
         seconds = time.perf_counter() - start
     whole = path.with_suffix(".part")
     whole.write_text(json.dumps({"seconds": seconds, "rows": rows}))

@@ -48,6 +48,7 @@ _LAZY = {  # scikit-learn is loaded only when an estimator is asked for
     "frontier": "equipoise.estimators",
     "estimators": "equipoise",
     "metrics": "equipoise",
+    "baselines": "equipoise",
     "datasets": "equipoise",
 }
 
@@ -114,4 +115,5 @@ __all__ = [
     "datasets",
     "estimators",
     "metrics",
+    "baselines",
 ]

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from equipoise import AUCClassifier
 from sklearn.metrics import roc_auc_score
 
+from equipoise import AUCClassifier
 from equipoise.baselines import ScorePostProcessing
 from equipoise.baselines._transforms import SCALES, SHIFTS, AtomAUCs, Transforms
 from equipoise.datasets import make_census
@@ -103,7 +103,9 @@ def test_a_bound_that_no_transform_keeps():
 def test_wrong_input():
     model = ScorePostProcessing(kind="group").fit(DATA.X, DATA.y, sensitive_features=DATA.groups)
     wrong = np.full(DATA.n, "nobody")
-    with pytest.raises(ValueError, match="`sensitive_features` must hold the groups .*got 'nobody'"):
+    with pytest.raises(
+        ValueError, match=r"`sensitive_features` must hold the groups .*got 'nobody'"
+    ):
         model.decision_function(DATA.X, sensitive_features=wrong)
     with pytest.raises(ValueError, match="`estimator` must be given where it is fitted already"):
         ScorePostProcessing(prefit=True).fit(DATA.X, DATA.y, sensitive_features=DATA.groups)

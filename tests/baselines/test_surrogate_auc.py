@@ -23,7 +23,10 @@ def gap(model, kind):
 def test_every_method_lowers_the_gap(solver):
     free = SurrogateAUC("group", 1.0, solver="auto").fit(DATA.X, DATA.y, DATA.groups)
     model = SurrogateAUC("group", 0.02, solver=solver, max_steps=1500)
-    assert gap(model.fit(DATA.X, DATA.y, sensitive_features=DATA.groups), "group") < gap(free, "group") / 2
+    assert (
+        gap(model.fit(DATA.X, DATA.y, sensitive_features=DATA.groups), "group")
+        < gap(free, "group") / 2
+    )
 
 
 def test_t6_9_the_proxy_lagrangian_meets_the_true_bound():

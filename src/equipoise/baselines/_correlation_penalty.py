@@ -42,9 +42,9 @@ class CorrelationPenalty(LinearRanker, BaseEstimator):
 
     Notes
     -----
-    The absolute value has a kink at 0, where the solutions for all large penalties lie. With s the sign of the
-    correlation without a penalty, the loss is first minimised subject to ``s correlation <= 0``; where the
-    multiplier of this bound is at most `penalty`, that is the solution. Otherwise
+    The absolute value has a kink at 0, where the solutions for all large penalties lie. With s the sign of
+    the correlation without a penalty, the loss is first minimised subject to ``s correlation <= 0``; where
+    the multiplier of this bound is at most `penalty`, that is the solution. Otherwise
     ``loss + penalty s correlation`` is minimised, which is smooth. Of both, the better one is kept.
 
     References

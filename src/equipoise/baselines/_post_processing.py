@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from equipoise import _check
-from equipoise.baselines._rows import member_of
+from equipoise.baselines._rows import two_groups
 from equipoise.baselines._transforms import SCALES, SHIFTS, Transforms
 from equipoise.constraints import AUC_PARITIES
 from equipoise.estimators import AUCClassifier, InfeasibleWarning
@@ -109,11 +109,9 @@ class ScorePostProcessing(BaseEstimator):
         table, _ = read_table(self, X, y, sensitive_features, None)
         if len(table.classes) != 2:
             _check.fail(owner, "y", "must have two classes", len(table.classes))
-        member = member_of(owner, table.groups)
+        member, groups = two_groups(owner, table.groups)
         fitted = given if self.prefit else clone(given).fit(X, y)
-        found = Transforms.of(
-            fitted.decision_function(X), table.positive, member, scales, shifts
-        )
+        found = Transforms.of(fitted.decision_function(X), table.positive, member, scales, shifts)
         scale, shift, met = found.best(self.kind, self.bound)
         if not met:
             least = float(found.measured.gap(self.kind).min())
@@ -122,8 +120,7 @@ class ScorePostProcessing(BaseEstimator):
                 InfeasibleWarning,
                 stacklevel=2,
             )
-        column = next(iter(table.groups.columns.values()))
-        self.groups_, self.classes_ = np.array(column.values), table.labels
+        self.groups_, self.classes_ = groups, table.labels
         self.estimator_, self.transforms_ = fitted, found
         self.scale_, self.shift_ = scale, shift
         return self

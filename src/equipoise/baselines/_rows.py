@@ -47,18 +47,20 @@ def read_two_groups(estimator: Any, X: Any, y: Any, sensitive_features: Any) -> 
         LinearModel(table.X, False, *scales),
         LinearUnits(table.n_columns, False, *scales),
         table.positive,
-        member_of(owner, table.groups),
+        two_groups(owner, table.groups)[0],
     )
 
 
-def member_of(owner: str, groups: Any) -> np.ndarray:
-    """Return which rows are in the second of two groups."""
+def two_groups(owner: str, groups: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return which rows are in the second of two groups, and the values of both."""
     columns = [] if groups is None else list(groups.columns.values())
     if len(columns) != 1:
-        _check.fail(owner, "sensitive_features", "must be one column; the columns given are", len(columns))
+        _check.fail(
+            owner, "sensitive_features", "must be one column; the columns given are", len(columns)
+        )
     if len(columns[0].values) != 2:
         _check.fail(owner, "sensitive_features", "must hold two groups", list(columns[0].labels))
-    return columns[0].codes == 1
+    return columns[0].codes == 1, np.array(columns[0].values)
 
 
 class LinearRanker:

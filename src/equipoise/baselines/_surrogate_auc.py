@@ -72,7 +72,7 @@ class SurrogateAUC(LinearRanker, BaseEstimator):
         "bound": [Interval(Real, None, None, closed="neither")],
         "c1": [Interval(Real, 0, None, closed="neither")],
         "c2": [Interval(Real, 0, None, closed="neither")],
-        "radius": [Interval(Real, 0, None, closed="neither")],
+        "radius": [Interval(Real, 1e-20, 1e20, closed="both")],
         "solver": [str, Solver],
         "batch": [Interval(Integral, 1, None, closed="left"), None],
         "tol": [Interval(Real, 0, None, closed="left")],

@@ -82,9 +82,9 @@ class Transforms:
     ) -> Transforms:
         """Return the AUCs where the scores s of members become ``scale * s + shift``.
 
-        AUCs within a group stay as they are, but for a scale of 0, which makes all members equal. The others are
-        counted by looking every member's score up among the sorted scores of those who are none: O(n log n) for
-        each transform.
+        AUCs within a group stay as they are, but for a scale of 0, which makes all members equal. The others
+        are counted by looking every member's score up among the sorted scores of those who are none:
+        O(n log n) for each transform.
         """
         raw = AtomAUCs.of(scores, positive, member)
         parts = [np.sort(scores[2 * positive + member == atom]) for atom in range(4)]

@@ -213,7 +213,9 @@ class AUCFairness(Problem):
         above, below = self._weights[:5].T, self._weights[5:].T
         sums = PairSums(self.loss, self._atoms, np.ones(self._atoms.size), above, below)
         coefficients = np.equal.outer(np.arange(3), BLOCKS).astype(float)
-        offsets = offsets_of(self.kappa) + coefficients @ (self._empty * self.loss.value(0.0))
+        offsets = offsets_of(self.kappa) + coefficients @ (
+            self._empty * self.loss.value(np.zeros(5))
+        )
         names = ("first AUC above second", "second AUC above first")
         terms = Terms(sums, Combination(coefficients, offsets, names=names))
         return LearningProblem.of(self.model, terms, domain=self.domain, batch=batch, facts=facts)

@@ -4,6 +4,7 @@ A new public name needs an example here (or a line in `records.py`, if users nev
 """
 
 from tests.inputs.examples import (
+    baselines,
     constraints,
     datasets,
     estimators,
@@ -20,6 +21,7 @@ from tests.inputs.examples import (
 EXAMPLES = {
     name: example
     for package in (
+        baselines,
         constraints,
         datasets,
         estimators,
