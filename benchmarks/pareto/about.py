@@ -34,7 +34,8 @@ standard errors.
   PESG, three step sizes, five passes over the rows, a model after each. It bounds no gap.
 
 Models of one path (ours, the exact surrogate and the correlation penalty) are joined by four more
-between neighbours.
+between neighbours. That ours has bounds below 0, these models and a variant that knows the group was
+settled after a look at results of the first divisions, test rows included.
 """
 
 MEASURES = """
@@ -42,7 +43,7 @@ MEASURES = """
 that the models chosen for some bound dominate, on test rows. Where test rows have another gap than the rows
 for choosing, all models are shifted alike, and chance decides which method has one near 0: see the errors.
 *AUC / gap at*: of the model chosen for this bound. *seconds*: of training and measuring all models of one
-division.
+division, on a machine that may have had other work to do.
 """
 
 BESIDE = f"""
