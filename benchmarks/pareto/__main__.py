@@ -43,7 +43,10 @@ def main(
     runs.run_all(folder, todo, given.quick, given.jobs)
     found = collect(folder, todo)
     spent = sum(seconds for cell in found.values() for _, seconds in cell)
-    about = f"All runs together took {spent / 60:.0f} minutes, one at a time; other work on the machine lengthens them."
+    about = (
+        f"All runs together took {spent / 60:.0f} minutes, one at a time; other work on the machine "
+        "lengthens them."
+    )
     page = Page("AUC against gaps between groups, on rows held out", "make pareto", about)
     packages = facts("equipoise", "numpy", "scipy", "scikit-learn", "torch", "libauc")
     page.say(packages + (". **A quick run.**" if given.quick else "."))

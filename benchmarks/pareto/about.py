@@ -40,8 +40,9 @@ settled after a look at results of the first divisions, test rows included.
 
 MEASURES = """
 *hypervolume*: the share of the rectangle from no gap and AUC 1 to AUC 1/2 and the largest gap of plain AUC
-that the models chosen for some bound dominate, on test rows. Where test rows have another gap than the rows
-for choosing, all models are shifted alike, and chance decides which method has one near 0: see the errors.
+that the models chosen for some bound dominate, on test rows. Test rows have other gaps than the rows for
+choosing, and how near to 0 the smallest gap of a method comes seems to be chance to a large part, which we
+did not take apart: see the errors.
 *AUC / gap at*: of the model chosen for this bound. *seconds*: of training and measuring all models of one
 division, on a machine that may have had other work to do.
 """
@@ -49,7 +50,7 @@ division, on a machine that may have had other work to do.
 BESIDE = f"""
 ## Beside the best baseline
 
-*difference*: the baseline's hypervolume minus ours, over the same divisions; below 0 ours is larger. With
-{OURS} are compared the baselines that see the features alone, with {OURS_WITH_GROUP} those that see the
-group of the rows they score.
+*difference*: the baseline's hypervolume minus ours, over the same divisions; below 0 ours is larger.
+Baselines that see the group of the rows they score are compared with {OURS}, which does not see it, and
+with {OURS_WITH_GROUP}; those that see the features alone with {OURS}.
 """

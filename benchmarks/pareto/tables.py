@@ -93,6 +93,7 @@ def goals(page: Page, volumes: Volumes) -> None:
         rivals = [m for m in others if m not in (OURS, OURS_WITH_GROUP)]
         for ours, compared in (
             (OURS, [m for m in rivals if m not in KNOWS_GROUP]),
+            (OURS, [m for m in rivals if m in KNOWS_GROUP]),
             (OURS_WITH_GROUP, [m for m in rivals if m in KNOWS_GROUP]),
         ):
             if ours not in others or not compared:
