@@ -9,7 +9,7 @@ PEERS := $(VENV)/.installed-peers
 INSTALL := $(PY) -m pip install --quiet $(if $(CONSTRAINTS),-c $(CONSTRAINTS))
 CHECKED := src tests tools benchmarks examples
 
-.PHONY: demo test test-oldest test-newest lint hooks pages bench auc hs peers scaling coverage streams hunt mutants clean
+.PHONY: demo test test-oldest test-newest lint hooks pages bench auc hs peers pareto scaling coverage streams hunt mutants clean
 
 demo: $(STAMP)
 	$(PY) examples/demo.py
@@ -50,6 +50,11 @@ hs: $(PEERS)
 
 peers: $(PEERS)
 	$(PY) -m benchmarks.peers --write
+
+# without LibAUC, whose losses need no more than this, the page says that it is left out
+pareto: $(PEERS)
+	-$(INSTALL) --no-deps libauc tqdm
+	$(PY) -m benchmarks.pareto --write
 
 scaling: $(STAMP)
 	$(PY) -m benchmarks.scaling --write

@@ -23,6 +23,7 @@ REFRESH = "make pages"
 FIRST = (
     "estimators",
     "metrics",
+    "baselines",
     "constraints",
     "datasets",
     "run",

@@ -52,6 +52,7 @@ _LAZY = {  # scikit-learn is loaded only when an estimator is asked for
     "fit_until_audited": "equipoise.estimators",
     "estimators": "equipoise",
     "metrics": "equipoise",
+    "baselines": "equipoise",
     "datasets": "equipoise",
 }
 
@@ -122,4 +123,5 @@ __all__ = [
     "estimators",
     "auditing",
     "metrics",
+    "baselines",
 ]

@@ -5,6 +5,7 @@ from scipy import sparse
 
 from equipoise.terms import (
     Combination,
+    Correlation,
     FunctionOfScores,
     Logistic,
     Rates,
@@ -42,6 +43,16 @@ def rate_terms(n=N, seed=0, squares=False, loss=None, ratio=False):
     return Terms(sums, Combination(C, offsets, bent=bent))
 
 
+def correlated(n=N, seed=4):
+    """A correlation as a penalty, and as two bounds."""
+    rng = np.random.default_rng(seed)
+    sums, variance = Correlation.sums(rng.normal(size=n))
+    inside = Correlation(variance).placed(1)
+    loss = Rates(Logistic(), np.full((n, 1), 1 / n), np.where(rng.random(n) < 0.4, 1, -1))
+    bent = [(0, inside.times(0.3)), (1, inside), (2, inside.times(-1.0))]
+    return Terms([loss, *sums], Combination(np.eye(3, 4), [0.0, -0.1, -0.1], bent=bent))
+
+
 def class_terms(n=N, K=4, seed=1, **options):
     rng = np.random.default_rng(seed)
     labels = np.r_[np.arange(K), rng.integers(0, K, n - K)]
@@ -77,6 +88,7 @@ EXAMPLES = {
     "truncated": (lambda: rate_terms(loss=TruncatedLogistic()), (N,)),
     "squares": (lambda: rate_terms(squares=True), (N,)),
     "ratio": (lambda: rate_terms(ratio=True), (N,)),
+    "correlation": (correlated, (N,)),
     "classes": (class_terms, (N, 4)),
     "sharp classes": (lambda: class_terms().sharpened(2.0), (N, 4)),
     "callable": (callable_terms, (N,)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from functools import cached_property
 from typing import Any, final
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from equipoise import _check
 from equipoise._array import Array, norm, to_numpy
-from equipoise._problem import Point, Problem, Saddle
+from equipoise._problem import Facts, Point, Problem, Saddle
 from equipoise.models import Model
 from equipoise.problems._auc_inputs import (
     all_compared,
@@ -133,11 +134,11 @@ class AUCFairness(Problem):
             _check.fail(owner, "batch", f"must be at most the {model.n_rows} rows", batch)
         positive = larger(owner, "labels", labels, model.n_rows)
         self._atoms = 2 * positive + larger(owner, "groups", groups, model.n_rows)
-        rows = all_compared(owner, "groups", sides, np.bincount(self._atoms, minlength=4))
-        # of a row of each atom, in each subset's mean
-        self._weights = sides / (sides @ rows)[:, None]
+        all_compared(owner, "groups", sides, np.bincount(self._atoms, minlength=4))
+        self._sides = sides
+        self._weights = self._weights_of_atoms()
         self.shares = model.n_rows * self._weights[:, self._atoms]
-        self.exact = self._learning_problem(domain, batch)
+        self.exact = self._learning_problem(batch)
         self.dim, self.n_constraints = model.dim, 2
         self.names, self.facts = self.exact.names, self.exact.facts
 
@@ -146,16 +147,27 @@ class AUCFairness(Problem):
         return self.exact.at(x)
 
     def sample(self, rng: np.random.Generator) -> Problem:
-        """Return the pairs within a mini-batch; `saddle` has unbiased estimates."""
-        return self if self.exact.batch is None else self.exact.sample(rng)
+        """Return the problem of the pairs within a mini-batch; `saddle` has unbiased estimates."""
+        batch, n = self.exact.batch, self.model.n_rows
+        return self if batch is None else self.of_rows(rng.choice(n, batch, replace=False))
+
+    def of_rows(self, index: np.ndarray) -> AUCFairness:
+        """Return the problem of some rows; a pair of subsets counts as of equal scores where one is empty."""
+        part = copy(self)
+        part.__dict__.pop("_saddle", None)
+        part.model, part._atoms = self.model.rows(index), self._atoms[index]
+        part._weights = part._weights_of_atoms()
+        part.shares = self.shares[:, index]
+        part.exact = part._learning_problem(None, self.facts)
+        return part
 
     def true_values(self, point: Point) -> np.ndarray:
         """Return ``+-(AUC(G1, G1') - AUC(G2, G2')) - kappa`` by ranks, with ties counted as one half."""
         scores = to_numpy(self.model.scores(point.x))
         won = wins(Rows(scores, np.ones(scores.size), self._atoms, 4))
         above, below = self._weights[:5], self._weights[5:]
-        gap = above[4] @ won @ below[4] - above[2] @ won @ below[2]
-        return np.array([gap, -gap]) - self.kappa
+        first, second = (above[j] @ won @ below[j] + 0.5 * self._empty[j] for j in (4, 2))
+        return np.array([first - second, second - first]) - self.kappa
 
     def saddle(self) -> Saddle:
         """Return the min-max form, which needs single rows instead of pairs."""
@@ -185,15 +197,28 @@ class AUCFairness(Problem):
             farthest = max(farthest, *reach)
         return farthest
 
-    def _learning_problem(self, domain: Set, batch: int | None) -> LearningProblem:
+    def _weights_of_atoms(self) -> np.ndarray:
+        """Return the weight of a row of each atom in the mean of each subset, (10, 4); 0 if it is empty."""
+        counts = self._sides @ np.bincount(self._atoms, minlength=4)
+        return self._sides / np.maximum(counts, 1)[:, None]
+
+    @property
+    def _empty(self) -> np.ndarray:
+        """Which of the five pairs have an empty subset."""
+        counts = self._sides @ np.bincount(self._atoms, minlength=4)
+        return (counts[:5] == 0) | (counts[5:] == 0)
+
+    def _learning_problem(self, batch: int | None, facts: Facts | None = None) -> LearningProblem:
         """Return the same functions as sums over pairs."""
         above, below = self._weights[:5].T, self._weights[5:].T
         sums = PairSums(self.loss, self._atoms, np.ones(self._atoms.size), above, below)
         coefficients = np.equal.outer(np.arange(3), BLOCKS).astype(float)
+        offsets = offsets_of(self.kappa) + coefficients @ (
+            self._empty * self.loss.value(np.zeros(5))
+        )
         names = ("first AUC above second", "second AUC above first")
-        combination = Combination(coefficients, offsets_of(self.kappa), names=names)
-        terms = Terms(sums, combination)
-        return LearningProblem.of(self.model, terms, domain=domain, batch=batch)
+        terms = Terms(sums, Combination(coefficients, offsets, names=names))
+        return LearningProblem.of(self.model, terms, domain=self.domain, batch=batch, facts=facts)
 
 
 def support(domain: Set, direction: np.ndarray) -> float:

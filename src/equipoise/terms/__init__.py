@@ -6,6 +6,7 @@ from equipoise.terms._class_losses import (
     class_loss_terms,
 )
 from equipoise.terms._combination import Combination, CombinationPoint, FunctionBounds
+from equipoise.terms._correlation import Correlation
 from equipoise.terms._fixed_predictions import Identity, fixed_predictions
 from equipoise.terms._function_of_scores import FunctionOfScores
 from equipoise.terms._functionals import Functional, Ratio, SquaredGaps
@@ -63,6 +64,7 @@ __all__ = [
     "Functional",
     "SquaredGaps",
     "Ratio",
+    "Correlation",
     "Combination",
     "CombinationPoint",
     "FunctionBounds",

@@ -5,6 +5,7 @@ A new public name needs an example here (or a line in `records.py`, if users nev
 
 from tests.inputs.examples import (
     auditing,
+    baselines,
     constraints,
     datasets,
     estimators,
@@ -22,6 +23,7 @@ EXAMPLES = {
     name: example
     for package in (
         auditing,
+        baselines,
         constraints,
         datasets,
         estimators,

@@ -72,6 +72,7 @@ ARGUMENTS = {
         "denominator": strict(([0.0, 1.0], 0.0)),
         "otherwise": real(0.0),
     },
+    "Correlation": {"variance": non_negative(0.25), "factor": real(1.0)},
     "Combination": {
         "coefficients": strict(np.eye(2)),
         "offsets": optional(strict(np.zeros(2))),

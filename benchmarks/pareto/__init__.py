@@ -1,0 +1,1 @@
+"""AUC against gaps of AUCs between groups on rows held out, for Equipoise and for baselines."""
