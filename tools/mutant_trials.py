@@ -23,7 +23,7 @@ from hypothesis import settings
 
 ROOT = Path(__file__).parents[1]
 # What the library and its tests import, which every trial then has.
-HEAVY = "numpy scipy.optimize scipy.sparse scipy.stats sklearn.linear_model sklearn.utils cvxpy typer rich pooch"
+HEAVY = "scipy.optimize scipy.sparse scipy.stats sklearn.linear_model cvxpy typer rich pooch"
 # `hypothesis` is imported before pytest could rewrite its assertions, of which pytest warns.
 OPTIONS = (
     "-x -q --tb=no -p no:cacheprovider -p no:xdist -p no:randomly "
