@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import random
 import time
 from collections import Counter
 from hashlib import sha256
@@ -32,8 +31,12 @@ def sample(area: str, count: int, seed: int) -> list[Mutation]:
     for file in sorted((ROOT / "src/equipoise" / area).rglob("*.py")):
         path = str(file.relative_to(ROOT))
         found += [m for m in mutations(path, file.read_text()) if m.key not in known]
-    random.Random(f"{seed} {area}").shuffle(found)
-    return found[:count]
+    return sorted(found, key=lambda m: _lot(m, seed))[:count]
+
+
+def _lot(mutation: Mutation, seed: int) -> str:
+    """Return a random text that decides who is drawn, whatever becomes of the other changes."""
+    return sha256(f"{seed} {mutation.column} {mutation.key}".encode()).hexdigest()
 
 
 def main() -> None:

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from equipoise import Facts, FunctionProblem, near_stationarity, sets
+from equipoise.certificate import _cutting_planes as planes
 from equipoise.certificate import _near_stationarity as module
 from equipoise.certificate._cutting_planes import _PlaneModel
+from equipoise.certificate._kinks import _bounded
 from equipoise.certificate._near_stationarity import near_within
 from equipoise.certificate._smooth import _error
 from equipoise.problems import ProximalProblem
@@ -91,3 +93,29 @@ def test_the_prox_parameter_is_twice_the_weak_convexity_or_one(rho, rho_hat):
     problem = affine([[-1.0, 0.0]], [0.0], slope=[1.0, 0.0], facts=Facts(weak_convexity=rho))
     near = near_within(problem, np.zeros(2), 1e-3, 100)
     assert near.rho_hat == rho_hat
+
+
+def test_dropping_planes_leaves_weights_that_sum_to_one(monkeypatch):
+    monkeypatch.setattr(planes, "MAX_PLANES", 4)
+    monkeypatch.setattr(planes, "NEWEST_KEPT", 2)
+    problem = FunctionProblem(lambda x: (x @ x, 2 * x), [lambda x: (x[0] ** 2 - 1, 2 * x)], dim=1)
+    model = _PlaneModel(ProximalProblem(problem, np.zeros(1), 1.0), 0.0)
+    model.cut(np.array([1.0]))
+    model.cut(np.array([2.0]))
+    model.weights = np.array([0.5, 0.2, 0.25, 0.0])
+    model.cut(np.array([3.0]))
+    assert model.owner.tolist() == [0, 1, 0, 0, 1]  # the plane without weight is gone
+    np.testing.assert_allclose(model.weights, [2 / 3, 0.2, 1 / 3, 0.0, 0.0])
+    np.testing.assert_allclose(model.slopes[:, 0], [2.0, 2.0, 4.0, 6.0, 6.0])
+
+
+@pytest.mark.parametrize("near", [1.0, 1e-2, 1e-4])
+def test_shares_are_fitted_to_the_last_digits_where_columns_nearly_depend(near):
+    matrix = np.array([[1.0, 1.0], [0.0, near]])
+    exact = np.array([1.0, 2.0])
+    np.testing.assert_allclose(
+        _bounded(matrix, matrix @ exact, np.full(2, np.inf)), exact, rtol=1e-9
+    )
+    bounded = _bounded(matrix, matrix @ exact, np.array([np.inf, 1.0]))
+    np.testing.assert_allclose(bounded, [2.0, 1.0], rtol=1e-6)
+    assert _bounded(matrix, -matrix @ exact, np.full(2, np.inf)).tolist() == [0.0, 0.0]

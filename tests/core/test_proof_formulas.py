@@ -8,7 +8,7 @@ import pytest
 from equipoise import Facts, FunctionProblem, sets
 from equipoise.certificate import diagnose
 from equipoise.certificate._proof import UNITS, InfeasibilityProof, lower_bound
-from equipoise.certificate._proving import MAX_DIM, provable
+from equipoise.certificate._proving import MAX_DIM, _Bundle, provable
 
 from .affine import affine
 
@@ -107,3 +107,19 @@ def test_the_reach_of_an_unbounded_domain_grows_with_the_point():
     assert diagnose(problem, problem.at(np.zeros(2))).reach == 100.0
     assert diagnose(problem, problem.at(np.array([3.0, 4.0]))).reach == 500.0
     assert diagnose(problem, problem.at(np.array([-2.0, 0.0]))).weights == {}
+
+
+def test_planes_from_all_sides_are_a_proof_with_fair_weights():
+    """``|x|^2 + 1 <= 0`` on the plane, looked at from a point off its centre."""
+    problem = FunctionProblem(
+        lambda x: (0.0, 0.0 * x),
+        [lambda x: (x @ x + 1.0, 2 * x)],
+        dim=2,
+        facts=Facts(convex_constraints=True),
+    )
+    bundle = _Bundle(problem, np.full(2, 1e-5), 0.0)
+    assert bundle.weights.tolist() == [1.0]
+    proof = bundle.surrounded()
+    assert bundle.weights.sum() == pytest.approx(1.0, abs=1e-12)
+    assert (bundle.weights > 0).all()
+    assert proof.check(problem)

@@ -60,6 +60,13 @@ def test_a_point_hardly_outside_is_projected_in_units_of_its_own_size():
     )
 
 
+@pytest.mark.parametrize("factor", [1e-130, 1.0, 1e130])
+def test_directions_of_any_length_have_the_same_tangent(factor):
+    corner, v = np.ones(2), np.array([2.0, -1.0])
+    np.testing.assert_allclose(CORNER.tangent(corner, factor * v) / factor, [0.0, -1.0])
+    np.testing.assert_allclose(CORNER.tangent(corner, -factor * v) / factor, [-2.0, 0.0])
+
+
 @pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
 def test_the_diameter_is_that_of_the_bounding_box(scale):
     rows = np.vstack((np.eye(3), -np.eye(3)))

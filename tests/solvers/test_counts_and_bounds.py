@@ -48,6 +48,31 @@ def test_counts_of_parts():
             wrapper(second, every=0)
 
 
+@pytest.mark.parametrize(
+    ("name", "parameter", "accepted", "refused"),
+    [
+        ("augmented_lagrangian", "growth", 1.01, 1.0),
+        ("augmented_newton", "growth", 1.01, 1.0),
+        ("exact_penalty", "shrink", 0.99, 1.0),
+        ("exact_penalty", "grow", 1.0, 0.99),
+        ("level_set", "theta", 0.5, 0.49),
+        ("plada", "alpha", 1.01, 1.0),
+        ("sfls", "theta", 0.5, 0.49),
+    ],
+)
+def test_bounds_of_numbers(name, parameter, accepted, refused):
+    assert getattr(SOLVERS[name](**{parameter: accepted}), parameter) == accepted
+    with pytest.raises(ValueError, match=f"`{parameter}` must"):
+        SOLVERS[name](**{parameter: refused})
+
+
+def test_rounds_may_stay_as_long_as_they_are():
+    method = SOLVERS["switching"]()
+    assert solvers.Restarted(method, growth=1.0).growth == 1.0
+    with pytest.raises(ValueError, match="`growth` must be at least 1"):
+        solvers.Restarted(method, growth=0.99)
+
+
 @pytest.mark.parametrize("first", [0.0, -1.0, float("inf")])
 def test_the_first_step_size_is_positive(first):
     with pytest.raises(ValueError, match="Backtracking: `first` must be positive"):

@@ -10,9 +10,10 @@ import pytest
 from equipoise import Facts, FunctionProblem, Status, sets
 from equipoise.solvers import SOLVERS
 from equipoise.solvers._auto import _switching
-from equipoise.solvers._methods import apg, augmented_newton
+from equipoise.solvers._methods import apg, augmented_newton, smd
 from equipoise.solvers._minmax.linearised_maximum import LinearisedMaximum
 from equipoise.solvers._newton.face_newton import newton_points
+from equipoise.solvers._newton.hessian import raised, raised_inverse
 from equipoise.solvers._parts import backtracking
 from equipoise.solvers._parts.estimates import constraint_slope, curvature, first_penalty
 from equipoise.solvers._plada import step_lengths
@@ -224,3 +225,26 @@ def test_where_a_quadratic_program_fails_the_largest_function_is_taken(monkeypat
     k = q.size
     monkeypatch.setattr(daqp, "solve", lambda *a, **o: (np.full(k, 1.0 / k), 0.0, -1, {}))
     np.testing.assert_array_equal(model._newton(q, y, 1.0), np.eye(k)[int(q.argmax())])
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 4])
+def test_rows_are_added_to_a_hessian_and_to_its_inverse(count):
+    rng = np.random.default_rng(count)
+    D, A, b, v = (
+        np.array([1.0, 2.0, 3.0, 4.0]),
+        rng.normal(size=(count, 4)),
+        0.7,
+        rng.normal(size=4),
+    )
+    full = np.diag(D) + b * A.T @ A
+    np.testing.assert_allclose(raised(lambda v: D * v, A, b)(v), full @ v)
+    inverse = raised_inverse(lambda v: (v.T / D).T, A, b)
+    np.testing.assert_allclose(inverse(v), np.linalg.solve(full, v))
+
+
+def test_the_multipliers_of_mirror_descent_are_relative_to_the_objective():
+    method = SOLVERS["smd"]()
+    for y, expected in (([0.5, 0.2, 0.3], [0.4, 0.6]), ([0.0, 0.4, 0.6], None)):
+        state = smd.State(np.zeros(1), np.array(y), None, None, np.zeros(1), 0.0, 0)
+        found = method.output(state)[1]
+        assert found is None if expected is None else found == pytest.approx(expected)
