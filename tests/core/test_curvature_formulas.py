@@ -1,6 +1,7 @@
 """The parts of the second order: Lanczos, the critical cone, and products by differences."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from equipoise import Facts, FunctionProblem, sets
 from equipoise.certificate import _lanczos as lanczos
 from equipoise.certificate._critical_cone import CriticalCone, _orthonormal
+from equipoise.certificate._curvature import _on_cone
 from equipoise.certificate._curvature_bounds import FLAT, Curvature
 from equipoise.certificate._products import OTHER_DIRECTIONS, HessianProducts
 
@@ -38,7 +40,8 @@ def test_products_that_are_not_symmetric_count_as_errors():
 
 def test_a_subspace_without_directions_has_infinite_curvature():
     found = lanczos.least_curvature(lambda v: (v, 0.0), lambda v: 0.0 * v, 3, 50)
-    assert (found.value, found.products, found.missing) == (math.inf, 0, 0.0)
+    assert (found.value, found.error, found.missing) == (math.inf, 0.0, 0.0)
+    assert (found.largest, found.products) == (0.0, 0)
     assert found.direction is None
 
 
@@ -154,3 +157,16 @@ def test_curvature_in_words():
     bent = Curvature(-1.1 * FLAT, 1.0, 1.0, along=1.1 * FLAT)
     assert not bent.non_negative
     assert bent.positive
+
+
+def test_a_subspace_that_may_not_hold_the_cone_gives_no_lower_bound():
+    found = lanczos.LeastCurvature(2.0, 0.5, 0.25, 3.0, np.ones(1), 4)
+    cone = cone_at(affine(np.eye(2), np.zeros(2)), -np.ones(2), np.zeros(2))
+    bounds = _on_cone(found, cone, exact=True)
+    assert (bounds.lower, bounds.upper, bounds.along) == (1.25, 2.5, 2.0)
+    assert bounds.worth == "in probability"
+    assert _on_cone(found, replace(cone, holds=False), exact=True).lower == -math.inf
+    all_seen = replace(found, missing=0.0)
+    assert _on_cone(all_seen, cone, exact=True).worth == "proved"
+    assert _on_cone(all_seen, cone, exact=False).worth == "by differences"
+    assert _on_cone(replace(found, value=-2.0), cone, exact=True).worth == "proved"

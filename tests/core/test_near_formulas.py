@@ -10,7 +10,7 @@ from equipoise.certificate import _cutting_planes as planes
 from equipoise.certificate import _near_stationarity as module
 from equipoise.certificate._cutting_planes import _PlaneModel
 from equipoise.certificate._kinks import _bounded
-from equipoise.certificate._near_stationarity import near_within
+from equipoise.certificate._near_stationarity import _is_solvable, near_within
 from equipoise.certificate._smooth import _error
 from equipoise.problems import ProximalProblem
 
@@ -119,3 +119,14 @@ def test_shares_are_fitted_to_the_last_digits_where_columns_nearly_depend(near):
     bounded = _bounded(matrix, matrix @ exact, np.array([np.inf, 1.0]))
     np.testing.assert_allclose(bounded, [2.0, 1.0], rtol=1e-6)
     assert _bounded(matrix, -matrix @ exact, np.full(2, np.inf)).tolist() == [0.0, 0.0]
+
+
+def test_a_feasible_point_near_the_witness_shows_that_a_subproblem_is_solvable():
+    sub = proximal([[1.0]], [-0.9], [1.0], [1.0], 1.0)
+    assert sub.at(sub.center).violation > 0
+    assert sub.at(np.array([0.9])).violation > 0
+    assert _is_solvable(sub, np.array([0.9]))
+    assert _is_solvable(proximal([[1.0]], [-2.0], [1.0], [1.0], 1.0), np.array([9.0]))  # the centre
+    never = proximal([[0.0]], [1.0], [1.0], [1.0], 1.0)
+    assert not _is_solvable(never, np.array([1.0]))
+    assert not _is_solvable(never, np.array([0.5]))

@@ -123,3 +123,13 @@ def test_planes_from_all_sides_are_a_proof_with_fair_weights():
     assert bundle.weights.sum() == pytest.approx(1.0, abs=1e-12)
     assert (bundle.weights > 0).all()
     assert proof.check(problem)
+
+
+@pytest.mark.parametrize("weak", [0.0, 0.01])
+def test_constraints_without_slope_sag_too(weak):
+    facts = Facts(weak_convexity=weak, rounding=1e-16)
+    problem = affine([[0.0]], [1.0], domain=sets.Box(-2, 2, dim=1), facts=facts)
+    proof = InfeasibilityProof(np.array([1]), np.zeros((1, 1)), np.ones(1), np.zeros(1))
+    bound, radius = lower_bound(problem, proof, np.ones(1), np.zeros((1, 1)))
+    assert bound == pytest.approx(1.0 - 0.5 * weak * 16.0)
+    assert radius == 4.0
