@@ -135,3 +135,9 @@ def test_interior_points_have_the_whole_space_as_tangent_cone(rng):
     for X, d in [(sets.L1Ball(1e-11), 3), (sets.L2Ball(1e-11), 3), (sets.Box(-1, 1, dim=3), 3)]:
         v = rng.normal(size=d)
         np.testing.assert_array_equal(X.tangent(np.zeros(d), v), v)
+
+
+def test_where_a_direction_does_not_point_inwards_the_piece_of_a_box_is_zero():
+    X, x = sets.Box(0, 1, dim=3), np.array([0.0, 1.0, 0.5])
+    assert X.tangent_map(x, np.zeros(3))(np.ones(3)).tolist() == [0.0, 0.0, 1.0]
+    assert X.tangent_map(x, np.array([1.0, -1.0, 0.0]))(np.ones(3)).tolist() == [1.0, 1.0, 1.0]

@@ -72,6 +72,16 @@ def test_t6_7_levels_with_an_exact_oracle():
     assert found[-2].upper < -1e-6 <= found[-1].upper
 
 
+def test_theta_shortens_the_steps_of_the_level_and_the_accuracy_aimed_at():
+    solver = SFLS(theta=2.0, level=3.0, eps=0.01, warm=False, inner_method=ExactSMD())
+    problem, rng = parabola(), np.random.default_rng(0)
+    state = solver.init(problem, np.array([0.0]))
+    outer = solver.step(problem, state, 0, rng).outer
+    assert outer.upper == pytest.approx(-0.561553, abs=5e-7)
+    assert outer.level == pytest.approx(3.0 + outer.upper / (2 * 2.0))
+    assert outer.eps_opt == pytest.approx(-outer.upper * 0.01 / 2.0)
+
+
 def test_levels_fall_iterates_are_feasible_and_the_optimum_is_reached():
     problem = instance()
     found, result = stages(problem, SFLS(theta=1.0, eps=0.02))

@@ -141,8 +141,7 @@ def _doubted(
     relative to it they are wrong by that share, and so is the curvature that they add.
     """
     v = found.direction
-    if v is None:
-        return found
+    assert v is not None  # its curvature is finite
     own = float(v @ of_objective(v)[0])
     added = abs(found.value - own)
     slope = norm(to_numpy(point.gradient(0)))

@@ -14,6 +14,9 @@ from equipoise._array import norm
 # far below what a random vector has in a direction that is still missing. Chosen.
 NOTHING_LEFT = 1e-8
 
+# Every product adds so many units of rounding to the error, relative to the largest curvature. Chosen.
+UNITS = 10.0
+
 # The probability with which a bound from a part of the subspace may be wrong. Chosen.
 FAILURE = 1e-6
 
@@ -120,7 +123,7 @@ def _least(
     values, vectors = np.linalg.eigh(0.5 * (M + M.T))
     value, largest = float(values[0]), float(np.abs(values).max())
     direction = vectors[:, 0] @ Q
-    rounding = 10 * np.finfo(float).eps * len(Q) * largest
+    rounding = UNITS * np.finfo(float).eps * len(Q) * largest
     error = error + rounding + 0.5 * float(np.linalg.norm(M - M.T))
     found = LeastCurvature(value, error, 0.0, largest, direction, len(Q))
     return found, norm(vectors[:, 0] @ Z - value * direction), float(values[-1] - values[0])

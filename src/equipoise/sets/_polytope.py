@@ -96,7 +96,7 @@ class Polytope(Set):
         point, direction = to_numpy(x), to_numpy(v)
         size = max(float(np.max(np.abs(point))), 1.0)
         scale = np.maximum(np.abs(self._bounds), size)
-        active = self._rows[self._bounds - self._rows @ point <= reached(x, 1.0) * scale]
+        active = self._rows[self._bounds - self._rows @ point <= reached(x) * scale]
         length = norm(direction)
         if active.shape[0] == 0 or length == 0.0:
             return lambda w: w

@@ -23,7 +23,7 @@ def _rounding(xp: Any, dtype: Any) -> float:
     return 8.0 * float(xp.finfo(dtype).eps)
 
 
-def reached(x: Array, scale: float, width: float = math.inf) -> float:
+def reached(x: Array, scale: float = 1.0, width: float = math.inf) -> float:
     """Return the distance within which a bound of size `scale` counts as reached at `x`.
 
     It is ``ACTIVE * max(1, scale)``, but never below what the precision of `x` resolves
