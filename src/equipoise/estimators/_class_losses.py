@@ -11,7 +11,7 @@ from equipoise.estimators._calibration import Calibration, calibrated
 from equipoise.estimators._counted import Candidate, described, ended_early, measure
 from equipoise.estimators._infeasible import BrokenBound, complain
 from equipoise.estimators._runner import Runner
-from equipoise.estimators._threads import beside, suitable_threads
+from equipoise.estimators._threads import suitable_threads
 from equipoise.models import LinearUnits
 from equipoise.problems import Lagrangian, LearningProblem, MeritProblem
 from equipoise.rows import ClassLossSpec, RowSums, Table, column_scales
@@ -28,7 +28,7 @@ def fit_class_losses(
     """Fit a Neyman-Pearson classifier of K > 2 classes to the rows of a table."""
     K, owner, free = len(table.classes), type(estimator).__name__, estimator.radius is None
     table = table.ordered()
-    with suitable_threads(table), beside(table.fingerprint) as made, estimator._budget() as budget:
+    with suitable_threads(table), estimator._budget() as budget:
         scale, center = column_scales(owner, table) if free else (None, None)
         units = LinearUnits(table.n_columns, free, scale, center, K)
         totals = table.class_totals()
@@ -60,7 +60,7 @@ def fit_class_losses(
         elif budget.wish is not None and fit.result.status is Status.NOT_FOUND:
             fit = ended_early([fit], budget.wish)
         fit, model = described(fit, describe, budget)
-        estimator._store(fit, budget, table.dtype, {**model, "fingerprint_": made.result()})
+        estimator._store(fit, budget, table.dtype, {**model, "fingerprint_": table.fingerprint()})
     over = estimator.class_losses_ - limits - np.insert(fit.allowed, target, np.inf)
     broken = [
         BrokenBound(f"class {table.classes[k]!r}", "<=", limits[k], estimator.class_losses_[k])

@@ -23,7 +23,7 @@ from equipoise.estimators._promise.parts import HoldingOut, Parts
 from equipoise.estimators._promise.walk import Walk, unpromised
 from equipoise.estimators._report import Report, make_report
 from equipoise.estimators._runner import seed_of
-from equipoise.estimators._threads import beside, suitable_threads
+from equipoise.estimators._threads import suitable_threads
 from equipoise.estimators._training import Previous, Task, Training
 from equipoise.problems import LearningProblem
 from equipoise.rows import MemoryTable, Table
@@ -47,7 +47,7 @@ def fit_two_classes(
 
     `aim` is the share of the tolerance that the solver aims for.
     """
-    with suitable_threads(table), beside(table.fingerprint) as made, estimator._budget() as budget:
+    with suitable_threads(table), estimator._budget() as budget:
         previous = _previous(estimator, table.labels)
         training = Training(task, table, estimator._runner(budget, aim), previous)
         binding, unconstrained = training.bind_and_compare()  # 1
@@ -73,7 +73,7 @@ def fit_two_classes(
         if report.promise is not None:
             fit = unpromised(fit, report.promise)
         model = {"report_": report, **estimator._kept(fitted_model(training, problem.rows, fit.x))}
-        estimator._store(fit, budget, table.dtype, {**model, "fingerprint_": made.result()})
+        estimator._store(fit, budget, table.dtype, {**model, "fingerprint_": table.fingerprint()})
     owner, chosen = task.owner, estimator.on_infeasible
     if report.promise is None:
         complain(owner, chosen, broken, fit)  # 4

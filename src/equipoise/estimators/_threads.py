@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
@@ -21,15 +20,6 @@ LARGE_ENTRIES = 1 << 23
 
 # More threads are used where they take at most this share of the time of one. Chosen.
 FASTER = 0.9
-
-T = TypeVar("T")
-
-
-@contextmanager
-def beside(work: Callable[[], T]) -> Iterator[Future[T]]:
-    """Let a thread of its own do some work meanwhile, which must not hold Python's lock."""
-    with ThreadPoolExecutor(1) as pool:
-        yield pool.submit(work)
 
 
 @contextmanager

@@ -27,6 +27,9 @@ from equipoise.terms import JoinedSums, PairFunction, PairSums, Pointwise, Rates
 # rows stay where they are. Chosen.
 ORDERED_UP_TO = 1 << 26
 
+# Rows whose features a fingerprint reads, at the most: reading all would take some percent of a fit. Chosen.
+FINGERPRINTED = 4096
+
 
 @final
 class MemoryTable(Table):
@@ -294,15 +297,20 @@ class MemoryTable(Table):
         arrays = None if self.groups is None else dict(self.groups.arrays)
         return digest(self.X, self._y, arrays, self.weight)
 
+    def _some_rows(self) -> Any:
+        """Return the features of some rows, evenly spaced; of all, where these are few."""
+        every = -(-self.n_rows // FINGERPRINTED)
+        return self.X if self.X is None or every < 2 else self.X[::every]
+
     def fingerprint(self) -> str:
-        """Return a short text that differs where features, labels, groups or weights do, by accident."""
+        """Return a short text that tells which rows these are: labels, groups, weights, some features."""
         codes = np.zeros(self.n_rows, np.int32)
         for code, label in enumerate(self.labels.tolist()):
             codes[self._y == label] = code
         groups: Any = self.groups
         columns = () if groups is None else groups.columns.values()
         return digest(
-            [None if part is None else checksum(part) for part in (self.X, self.weight)],
+            [None if part is None else checksum(part) for part in (self._some_rows(), self.weight)],
             [self.classes, checksum(codes)],
             [[column.name, column.values, checksum(column.codes)] for column in columns],
         )

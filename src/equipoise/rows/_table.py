@@ -128,4 +128,4 @@ class Table(ABC):
 
     @abstractmethod
     def fingerprint(self) -> str:
-        """Return the same from checksums, which is quicker: data that differ by accident are told apart."""
+        """Return the same from checksums, and features of some rows only, which is much quicker."""
