@@ -141,3 +141,10 @@ def test_where_a_direction_does_not_point_inwards_the_piece_of_a_box_is_zero():
     X, x = sets.Box(0, 1, dim=3), np.array([0.0, 1.0, 0.5])
     assert X.tangent_map(x, np.zeros(3))(np.ones(3)).tolist() == [0.0, 0.0, 1.0]
     assert X.tangent_map(x, np.array([1.0, -1.0, 0.0]))(np.ones(3)).tolist() == [1.0, 1.0, 1.0]
+
+
+def test_a_direction_of_another_length_than_its_point_is_refused():
+    with pytest.raises(
+        ValueError, match=r"L2Ball: `v` must have the shape \(2,\) of `x`, got \(3,\)"
+    ):
+        sets.L2Ball(1.0).tangent(np.zeros(2), np.zeros(3))
