@@ -99,7 +99,7 @@ class ConstrainedClassifier(BoundParameters, LinearPredictor, ClassifierMixin, B
         Makes probabilities of scores: fitted to the training rows, unless the mean logistic loss is all
         that is minimised.
     fingerprint_ : str
-        Of the training rows: their labels, groups and weights, and the features of up to 4,096 of them.
+        Of the training rows: their labels, groups and weights, and the features of up to 1,024 of them.
     dtype_ : dtype
         What scores are computed in, at the least: float32 features far from 0 are read as float64.
     report_ : Report

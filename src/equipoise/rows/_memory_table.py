@@ -28,7 +28,7 @@ from equipoise.terms import JoinedSums, PairFunction, PairSums, Pointwise, Rates
 ORDERED_UP_TO = 1 << 26
 
 # Rows whose features a fingerprint reads, at the most: reading all would take some percent of a fit. Chosen.
-FINGERPRINTED = 4096
+FINGERPRINTED = 1024
 
 
 @final
