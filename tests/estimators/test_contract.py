@@ -5,7 +5,7 @@ from packaging.version import Version
 from sklearn.utils.estimator_checks import check_classifiers_train, parametrize_with_checks
 
 from equipoise import AUCClassifier, ConstrainedClassifier, NeymanPearsonClassifier
-from equipoise.estimators import _class_losses, _fit
+from equipoise.estimators import _class_losses, _fitted_model
 from equipoise.estimators._calibration import Calibration
 
 BOUNDED = NeymanPearsonClassifier(on_infeasible="ignore")
@@ -33,6 +33,6 @@ def test_nothing_but_the_threshold_is_in_the_way(monkeypatch):
     def plain(scores, *_):
         return Calibration(1.0, (0.0,) * (1 if scores.ndim == 1 else scores.shape[1] - 1))
 
-    for module in (_class_losses, _fit):
+    for module in (_class_losses, _fitted_model):
         monkeypatch.setattr(module, "calibrated", plain)
     check_classifiers_train("NeymanPearsonClassifier", BOUNDED)

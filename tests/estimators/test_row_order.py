@@ -51,13 +51,14 @@ def test_shuffled_rows_give_the_same_model(groups, kind, weighted):
 
 
 @pytest.mark.parametrize("rule", [eq.demographic_parity(0.05), eq.equalized_odds(0.05)])
-def test_two_groups_need_no_order(rule):
-    """Their rows are not moved; fits differ by less than the solver's tolerance lets them."""
-    X, y, group, weight = people(2, n=2000)
-    shuffled = np.random.default_rng(1).permutation(len(y))
-    one = fitted(X, y, group, weight, np.arange(len(y)), rule)
-    two = fitted(X, y, group, weight, shuffled, rule)
-    np.testing.assert_allclose(one.coef_, two.coef_, rtol=0.0, atol=1e-5)
+def test_two_groups_in_any_order(rule):
+    """Few of them are moved, and give the same model; of many, fits agree to what solvers reach."""
+    for n in (2000, 12_000):
+        X, y, group, weight = people(2, n=n)
+        shuffled = np.random.default_rng(1).permutation(len(y))
+        one = fitted(X, y, group, weight, np.arange(len(y)), rule)
+        two = fitted(X, y, group, weight, shuffled, rule)
+        np.testing.assert_allclose(one.coef_, two.coef_, rtol=0.0, atol=0.0 if n < 3000 else 1e-5)
 
 
 @pytest.mark.parametrize("loss", ["hinge", "truncated_logistic"])

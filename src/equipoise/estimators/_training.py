@@ -77,10 +77,15 @@ class Task:
 
     @property
     def is_likelihood(self) -> bool:
-        """Whether the mean logistic loss is all that is minimised: then the model is a likelihood's."""
+        """Whether the logistic function of the score is meant as a probability.
+
+        Where the mean logistic loss is minimised, and bounds, if there are any, are on these
+        probabilities.
+        """
         asked = self.constraints if isinstance(self.constraints, list | tuple) else True
+        counted = bool(asked) and self.true_metric
         special = self.objective is not None or self.class_weight or self.radius is not None
-        return self.loss == "logistic" and not asked and not special
+        return self.loss == "logistic" and not counted and not special
 
 
 @dataclass(frozen=True)
