@@ -13,6 +13,7 @@ from equipoise import (
     Status,
     auc_parity,
     bounded_group_loss,
+    churn,
     coverage,
     demographic_parity,
     equalized_odds,
@@ -120,6 +121,8 @@ def test_groups_and_settings_that_do_not_fit_are_refused(census):
     assert model.report_.promise.rows_held_out == 750
     with pytest.raises(ValueError, match="`groups` is for rows held out"):
         ConstrainedClassifier().fit(census.X, census.y, groups=people)
+    with pytest.raises(ValueError, match="`groups` must hold at least two values"):
+        model.fit(census.X, census.y, sensitive_features=census.groups, groups=0 * people)
     with pytest.raises(ValueError, match="`confidence` is for bounds"):
         fitted(ConstrainedClassifier(confidence=0.9), census)
     with pytest.raises(ValueError, match="`margin` is for fits without a promise"):
@@ -195,6 +198,21 @@ def test_a_frontier_of_promises(census):
     assert "promised" in str(curve)
     with pytest.raises(ValueError, match="`splits` must be 0"):
         frontier(model, census.X, census.y, [0.1], splits=2, **options)
+
+
+@pytest.mark.parametrize("settings", [{"confidence": 0.9}, {"margin": "auto"}])
+def test_churn_is_held_out_with_its_reference(census, settings):
+    old = fitted(ConstrainedClassifier(coverage(at_most=0.2)), census).predict(census.X)
+    rule = churn(at_most=0.1, reference=old)
+    model = fitted(ConstrainedClassifier([rule, recall(at_least=0.5)], **settings), census)
+    differs = model.predict(census.X) != old
+    counted = {line.name: line.true for line in model.report_.constraints}["churn"]
+    if model.report_.promise is None:
+        assert counted == pytest.approx(differs.mean())
+    else:
+        (line, _) = model.report_.promise.lines
+        assert line.training == counted
+        assert (line.training + line.held_out) / 2 == pytest.approx(differs.mean())
 
 
 def test_evaluate_is_an_audit_of_the_predictions(census):

@@ -87,7 +87,7 @@ class AuditedRows:
     def _reference(self, event: Event, rows: np.ndarray) -> np.ndarray | None:
         if event.reference is None:
             return None
-        given = event.reference.predictions
+        given = self.table.own(event.reference.predictions)
         if len(given) != self.table.n_rows:
             reason = (
                 f"`constraints` holds a churn rule with {len(given)} reference predictions; the rows "
