@@ -109,9 +109,7 @@ class Audit:
     def __str__(self) -> str:
         percent = f"{100.0 * self.confidence:g} %"
         sentence = _SENTENCES[self.verdict] if self.lines else NOTHING
-        lines = [
-            f"{sentence} ({self.rows} rows, confidence {percent}, p = {self.p_value:.3g})"
-        ]
+        lines = [f"{sentence} ({self.rows} rows, confidence {percent}, p = {self.p_value:.3g})"]
         shown = self.worst_first[:MAX_LINES_SHOWN]
         if shown:
             width = max(12, *(len(line.name) for line in shown))

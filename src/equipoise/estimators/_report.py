@@ -148,7 +148,9 @@ class Report:
             ]
             if len(shown) < len(self.constraints):
                 more = len(_once(self.constraints)) - len(shown)
-                left = f"{more} more, farther from their bounds" if more else "the other side of each"
+                left = (
+                    f"{more} more, farther from their bounds" if more else "the other side of each"
+                )
                 lines.append(f"... and {left} (`to_frame` has all)")
         if self.groups:
             width = max(8, *(len(line.group) for line in self.groups))

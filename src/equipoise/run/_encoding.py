@@ -96,7 +96,9 @@ class Encoder:
     def _place(self, value: Any, array: np.ndarray, where: str) -> int:
         """Return the place of an array; one that is met again keeps its place, and is one object again."""
         if not NUMERIC.fullmatch(array.dtype.str):
-            raise NotStorableError(f"{where} has the dtype {array.dtype}; only numbers and labels are stored")
+            raise NotStorableError(
+                f"{where} has the dtype {array.dtype}; only numbers and labels are stored"
+            )
         if id(value) not in self._places:
             self._places[id(value)] = len(self.arrays)
             self.arrays.append(array)
