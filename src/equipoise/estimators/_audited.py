@@ -109,11 +109,11 @@ def fit_until_audited(
         rules = [replace(rule, each=Each(column=name)) for name in columns]
         model = clone(estimator).set_params(constraints=[*own, *rules])
         model.fit(X, y, sensitive_features=columns or None)
-        positive = [labels == model.pos_label_ for labels in (np.asarray(y), model.predict(X))]
+        truth, predicted = np.asarray(y) == model.pos_label_, model.predict(X) == model.pos_label_
         found = [
             finding
             for kind in kinds
-            for finding in worst_groups(*positive, sensitive_features, kind=kind, **options)
+            for finding in worst_groups(truth, predicted, sensitive_features, kind=kind, **options)
         ]
         rounds.append(tuple(found))
         new = [finding for finding in found if finding.name not in columns]

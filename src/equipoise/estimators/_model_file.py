@@ -97,7 +97,7 @@ def _parameters(owner: str, given: dict[str, Any]) -> dict[str, Any]:
 
 def _attributes(given: dict[str, Any]) -> dict[str, Any]:
     """Return what was fitted: all attributes whose names end with an underscore."""
-    found = {
+    found: dict[str, Any] = {
         name: value.str if isinstance(value, np.dtype) else value
         for name, value in given.items()
         if name.endswith("_") and not name.startswith("_") and name not in OF_RESULT
