@@ -135,6 +135,7 @@ def test_audited_fits_end_where_no_group_is_found(tiny):
     assert done.clean
     assert len(done.rounds) > 1
     assert done.rounds[0][0].name in str(done)
+    assert str(done).endswith("no groups beyond the bound on the training rows")
     assert worst_groups(y, done.model.predict(X), columns, bound=0.2) == ()
     for finding in done.rounds[0]:
         inside = finding.members

@@ -44,7 +44,8 @@ class Audited:
     def __str__(self) -> str:
         lines = []
         for number, found in enumerate(self.rounds):
-            lines.append(f"audit {number + 1}: {len(found) or 'no'} groups beyond the bound")
+            count = f"{len(found) or 'no'} groups"
+            lines.append(f"audit {number + 1}: {count} beyond the bound on the training rows")
             lines += [f"  {finding}" for finding in found]
         return "\n".join(lines)
 
