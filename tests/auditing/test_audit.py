@@ -171,5 +171,11 @@ def test_what_is_printed_is_short_and_has_the_worst_first():
     assert len(found.worst_first) == 66
     order = [line.excess for line in found.worst_first]
     assert order == sorted(order, reverse=True)
-    assert json.loads(json.dumps(found.to_dict()))["verdict"] == found.verdict
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["verdict"] == found.verdict
     assert found.to_frame().shape == (132, 11)
+
+
+def test_without_bounds_nothing_is_said_to_hold():
+    found = audit(Y, PREDICTED, [])
+    assert not found.holds
+    assert str(found).startswith("There was no bound to audit.")

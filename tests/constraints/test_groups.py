@@ -202,7 +202,7 @@ DP, EO = demographic_parity(0.1), equal_opportunity(0.1)
             GROUPS,
             "`column` needs two columns for intersections",
         ),
-        (DP, Y, None, "groups are needed; pass `sensitive_features` to fit"),
+        (DP, Y, None, "groups are needed; pass `sensitive_features`."),
     ],
 )
 def test_mistakes_with_groups(constraint, y, features, message):

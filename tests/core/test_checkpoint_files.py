@@ -217,8 +217,8 @@ def test_reading_runs_no_constructor_and_imports_nothing(whole, monkeypatch):
 def test_what_cannot_be_stored_is_named():
     for value, reason in (
         ([1, print], r"contents\[1\] is a builtin_function_or_method"),
-        ({"a": np.array(["x"])}, r"contents\['a'\] has the dtype <U1"),
-        (np.array([object()]), "has the dtype object"),
+        ({"a": np.array([["x"]])}, r"contents\['a'\] has the dtype <U1"),
+        (np.array([object()]), "contents holds objects that are no labels"),
     ):
         with pytest.raises(NotStorableError, match=reason):
             list(pack(value, storable_types()))

@@ -145,7 +145,7 @@ def test_metadata_is_routed_through_cross_validation_and_pipelines(census):
         unweighted = cross_val_score(model, census.X, census.y, cv=3, params=params)
     np.testing.assert_allclose(routed, alone, atol=0.02)  # scaling twice changes little
     assert np.abs(unweighted - alone).max() > 0.01  # the weights arrived
-    with pytest.raises(ValueError, match=r"groups are needed; pass `sensitive_features` to fit"):
+    with pytest.raises(ValueError, match=r"groups are needed; pass `sensitive_features`\."):
         cross_val_score(model, census.X, census.y, cv=2, error_score="raise")
 
 

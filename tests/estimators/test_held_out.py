@@ -13,6 +13,7 @@ from equipoise import (
     Status,
     auc_parity,
     bounded_group_loss,
+    churn,
     coverage,
     demographic_parity,
     equalized_odds,
@@ -120,6 +121,8 @@ def test_groups_and_settings_that_do_not_fit_are_refused(census):
     assert model.report_.promise.rows_held_out == 750
     with pytest.raises(ValueError, match="`groups` is for rows held out"):
         ConstrainedClassifier().fit(census.X, census.y, groups=people)
+    with pytest.raises(ValueError, match="`groups` must hold at least two values"):
+        model.fit(census.X, census.y, sensitive_features=census.groups, groups=0 * people)
     with pytest.raises(ValueError, match="`confidence` is for bounds"):
         fitted(ConstrainedClassifier(confidence=0.9), census)
     with pytest.raises(ValueError, match="`margin` is for fits without a promise"):
@@ -197,6 +200,21 @@ def test_a_frontier_of_promises(census):
         frontier(model, census.X, census.y, [0.1], splits=2, **options)
 
 
+@pytest.mark.parametrize("settings", [{"confidence": 0.9}, {"margin": "auto"}])
+def test_churn_is_held_out_with_its_reference(census, settings):
+    old = fitted(ConstrainedClassifier(coverage(at_most=0.2)), census).predict(census.X)
+    rule = churn(at_most=0.1, reference=old)
+    model = fitted(ConstrainedClassifier([rule, recall(at_least=0.5)], **settings), census)
+    differs = model.predict(census.X) != old
+    counted = {line.name: line.true for line in model.report_.constraints}["churn"]
+    if model.report_.promise is None:
+        assert counted == pytest.approx(differs.mean())
+    else:
+        (line, _) = model.report_.promise.lines
+        assert line.training == counted
+        assert (line.training + line.held_out) / 2 == pytest.approx(differs.mean())
+
+
 def test_evaluate_is_an_audit_of_the_predictions(census):
     model = fitted(ConstrainedClassifier(demographic_parity(0.05)), census)
     found = model.evaluate(WHOLE.X, WHOLE.y, WHOLE.groups, confidence=0.9)
@@ -204,3 +222,42 @@ def test_evaluate_is_an_audit_of_the_predictions(census):
     assert max(line.value for line in found.lines) == pytest.approx(gap(model))
     with pytest.raises(ValueError, match="`y` must hold labels"):
         model.evaluate(WHOLE.X, WHOLE.y + 5, WHOLE.groups)
+
+
+def test_groups_that_no_row_audited_belongs_to_are_not_said_to_hold(census):
+    three = np.where(np.arange(3000) % 3 == 0, "third", census.groups)
+    model = ConstrainedClassifier(demographic_parity(0.5))
+    model.fit(census.X, census.y, sensitive_features=three)
+    found = model.evaluate(WHOLE.X, WHOLE.y, WHOLE.groups)
+    missing = [line for line in found.lines if "third" in line.name]
+    assert len(missing) == 4
+    assert {line.verdict for line in missing} == {found.verdict} == {"too few rows"}
+    assert model.evaluate(census.X, census.y, three).verdict == "holds"
+
+
+def test_pooled_groups_are_evaluated_as_one(census):
+    half = np.where(np.arange(3000) % 200 < 3, np.arange(3000) % 200, 9).astype(str)
+    columns = {"sex": census.groups, "half": half}
+    rule = demographic_parity(0.5, intersections=True)
+    model = ConstrainedClassifier(rule, min_cell=20, small_cells="pool")
+    model.fit(census.X, census.y, sensitive_features=columns)
+    assert model.report_.pooled
+    found = model.evaluate(census.X, census.y, columns)
+    counted = {line.name: line.value for line in found.lines}
+    assert counted == pytest.approx({line.name: line.true for line in model.report_.constraints})
+
+
+def test_a_pooled_group_is_promised_with_all_its_rows(census):
+    half = np.where(np.arange(3000) % 100 < 3, np.arange(3000) % 100, 9).astype(str)
+    rule = demographic_parity(0.5, intersections=True)
+    model = ConstrainedClassifier(rule, min_cell=20, small_cells="pool", confidence=0.9)
+    model.set_params(ordered=True, held_out=0.5)
+    columns = {"sex": census.groups, "half": half}
+    report = model.fit(census.X, census.y, sensitive_features=columns).report_
+    names = np.array([f"sex={s} & half={h}" for s, h in zip(census.groups, half)])[1500:]
+    predicted, pool = model.predict(census.X[1500:]), np.isin(names, report.pooled)
+    whole = predicted[names == "sex=male & half=9"].mean() - predicted[pool].mean()
+    line = {line.name: line for line in report.promise.lines}
+    line = line["demographic parity: sex=male & half=9 - other (pooled)"]
+    assert len(report.pooled) > 2
+    assert line.held_out == pytest.approx(whole)

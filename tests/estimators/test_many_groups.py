@@ -6,6 +6,7 @@ import pytest
 from equipoise import (
     ConstrainedClassifier,
     demographic_parity,
+    equal_opportunity,
     equalized_odds,
     fit_until_audited,
     rate,
@@ -134,6 +135,7 @@ def test_audited_fits_end_where_no_group_is_found(tiny):
     assert done.clean
     assert len(done.rounds) > 1
     assert done.rounds[0][0].name in str(done)
+    assert str(done).endswith("no groups beyond the bound on the training rows")
     assert worst_groups(y, done.model.predict(X), columns, bound=0.2) == ()
     for finding in done.rounds[0]:
         inside = finding.members
@@ -141,6 +143,19 @@ def test_audited_fits_end_where_no_group_is_found(tiny):
         assert abs(predicted[inside].mean() - predicted[~inside].mean()) <= 0.2 + 1e-12
     once = fit_until_audited(ConstrainedClassifier(), X, y, columns, rule=rule, max_rounds=1)
     assert not once.clean
+
+
+@pytest.mark.parametrize("positive", ["no", "yes"])
+def test_audits_speak_of_the_positive_class_of_the_model(positive, tiny):
+    X, y, groups = tiny
+    words = np.where(y == 1, "yes", "no")
+    columns = {"group": groups, "side": np.where(X[:, 1] > 0.3, "left", "right")}
+    model, rule = ConstrainedClassifier(pos_label=positive), equal_opportunity(0.05)
+    first = fit_until_audited(model, X, words, columns, rule=rule, max_rounds=1)
+    assert first.rounds[0]
+    for finding in first.rounds[0]:
+        rows = finding.members & (words == positive)
+        assert finding.rate == np.mean(first.model.predict(X)[rows] == positive)
 
 
 def test_audits_keep_other_constraints_and_refuse_those_on_groups(tiny):

@@ -64,6 +64,7 @@ MODELS = {
     ),
     "objective": (ConstrainedClassifier(group_loss(2.0), objective=unfairness()), DATA.X, DATA.y),
     "churn": (ConstrainedClassifier(churn(0.1, reference=DATA.y)), DATA.X, DATA.y),
+    "churn of words": (ConstrainedClassifier(churn(0.1, reference=WORDS)), DATA.X, WORDS),
     "two classes": (NeymanPearsonClassifier({"no": 0.1, "yes": 1.0}), DATA.X, WORDS),
     "three classes": (
         NeymanPearsonClassifier(0.9, max_steps=30),
@@ -108,9 +109,15 @@ def test_a_loaded_model_is_fitted_again_from_there(tmp_path):
     again = load_model(tmp_path / "m").fit(DATA.X, DATA.y, sensitive_features=GROUPS)
     model.fit(DATA.X, DATA.y, sensitive_features=GROUPS)
     np.testing.assert_array_equal(again.coef_, model.coef_)
-    stream = ConstrainedClassifier().partial_fit(DATA.X, DATA.y, [0, 1])
-    stream.save(tmp_path / "s")
-    more = [m.partial_fit(DATA.X, DATA.y) for m in (load_model(tmp_path / "s"), stream)]
+
+
+@pytest.mark.parametrize("y", [DATA.y, WORDS, WORDS.astype(object)], ids=["0, 1", "U", "O"])
+def test_a_stream_goes_on_where_it_was_stored(y, tmp_path):
+    stream = ConstrainedClassifier(demographic_parity(0.05), pos_label=np.unique(y)[0])
+    stream.partial_fit(DATA.X, y, np.unique(y), sensitive_features=GROUPS).save(tmp_path / "s")
+    again = load_model(tmp_path / "s")
+    assert str(again.stream_) == str(stream.stream_)
+    more = [m.partial_fit(DATA.X, y, sensitive_features=GROUPS) for m in (again, stream)]
     np.testing.assert_array_equal(more[0].coef_, more[1].coef_)
 
 
@@ -271,14 +278,13 @@ def attacks(text, arrays):
     yield "no report", with_("attributes", "report_", "fine")
     yield "no type", with_("attributes", "dtype_", "O")
     yield "a class that is not there", with_("attributes", "pos_label_", "maybe")
-    labels = "equipoise.estimators._model_file.StoredLabels"
     for values, dtype in (
         (["a", "b"], "<U999999999"),
         ([1, 2], "<U3"),
         (["a"], "<U3"),
         (["a", "a"], "O"),
     ):
-        stored = {"object": labels, "fields": {"values": {"list": values}, "dtype": dtype}}
+        stored = {"labels": values, "dtype": dtype}
         yield f"labels {values} {dtype}", with_("attributes", "classes_", stored)
     flat = {"object": "equipoise.estimators._calibration.Calibration"}
     for slope in (0.0, -1.0, {"float": "nan"}, {"float": "inf"}, "1"):

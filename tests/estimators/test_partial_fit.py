@@ -307,6 +307,9 @@ def test_what_a_stream_cannot_know_is_refused(census):
         ConstrainedClassifier(class_weight="balanced").partial_fit(X, y, classes=[0, 1])
     with pytest.raises(ValueError, match="groups are needed"):
         AUCClassifier(RANKING).partial_fit(X, y, classes=[0, 1])
+    for settings in ({"confidence": 0.9}, {"margin": "auto"}):
+        with pytest.raises(ValueError, match="must be None in partial_fit"):
+            ConstrainedClassifier(**settings).partial_fit(X, y, classes=[0, 1])
     for rule in (eq.churn(0.1, [0, 1]), eq.custom(lambda s, *_: (s.mean(), 1 / s.size), "mean")):
         with pytest.raises(ValueError, match="must not be functions of all rows"):
             ConstrainedClassifier(rule).partial_fit(X, y, classes=[0, 1])

@@ -110,6 +110,25 @@ def test_the_page_of_a_notebook_is_escaped_and_whole(fitted):
     assert fitted.report_.status in page.texts
 
 
+def test_the_page_says_of_which_rows_it_speaks(fitted):
+    assert fitted.report_.scope in Cells(fitted.report_._repr_html_()).texts
+    model = ConstrainedClassifier(demographic_parity(0.3), confidence=0.9)
+    report = model.fit(DATA.X, DATA.y, sensitive_features=SEX).report_
+    texts = Cells(report._repr_html_()).texts
+    assert report.promise.sentence in texts
+    assert f"{report.promise.lines[0].held_out:.4f}" in texts
+    assert texts.index("On the training rows:") > texts.index(report.promise.sentence)
+
+
+def test_the_other_sides_of_pairs_are_not_counted_as_bounds_left_out():
+    many = np.arange(len(DATA.y)) % 4
+    model = ConstrainedClassifier(demographic_parity(0.9))
+    report = model.fit(DATA.X, DATA.y, sensitive_features=many).report_
+    assert len(report.constraints) == 12
+    assert "0 more" not in str(report)
+    assert "... and the other side of each (`to_frame` has all)" in str(report)
+
+
 def test_a_report_of_ranks():
     model = AUCClassifier(auc_parity("inter", 0.1)).fit(DATA.X, DATA.y, sensitive_features=SEX)
     assert model.report_.to_dict()["ranking"][0] in Cells(model.report_._repr_html_()).texts[1]

@@ -95,9 +95,15 @@ def audit(
     return audit_rows(AuditedRows(table, positive, ranks, owner), listed, confidence)
 
 
-def audit_rows(rows: AuditedRows, constraints: Iterable[Constraint], confidence: float) -> Audit:
-    """Return the audit of rules for the rows of a table."""
+def audit_rows(
+    rows: AuditedRows,
+    constraints: Iterable[Constraint],
+    confidence: float,
+    pooled: tuple[str, ...] = (),
+) -> Audit:
+    """Return the audit of rules for the rows of a table; `pooled` groups are taken as one."""
     sample = Sample(rows.table, owner=rows.owner, min_cell=2, small_cells="skip")
+    sample.pooled = pooled
     expanded = [row for rule in constraints for row in rule.expand(sample)]
     rules = Rules(rows, sample)
     measures = [rules.measure(row) for row in expanded]
@@ -151,6 +157,21 @@ def rows_needed(rows: int, value: float, limits: tuple[float, float], bound: flo
         return math.nan if math.isnan(value) else math.inf
     reach = limits[1] - value if value < bound else value - limits[0]
     return math.ceil(rows * max(1.0, reach / abs(bound - value)) ** 2)
+
+
+def with_absent(found: Audit, trained: Iterable[Any]) -> Audit:
+    """Return the audit with a line for each bound between groups that no row audited belongs to.
+
+    `trained` are the bounds of a fit, which know its groups.
+    """
+    names = {line.name for line in found.lines}
+    titles = {(line.name.split(":")[0], line.bound) for line in found.lines}
+    absent = [
+        AuditLine(line.name, line.sense, line.bound, math.nan, -math.inf, math.inf, 1.0, 0, UNKNOWN)
+        for line in trained
+        if line.name not in names and (line.name.split(":")[0], line.bound) in titles
+    ]
+    return replace(found, lines=(*found.lines, *absent))
 
 
 def _paired(lines: list[AuditLine], rows: list[Inequality]) -> tuple[AuditLine, ...]:

@@ -12,7 +12,7 @@ import numpy as np
 from equipoise import _check
 from equipoise.auditing._events import Event
 from equipoise.metrics import subset_auc
-from equipoise.rows import MemoryTable, Subgroup
+from equipoise.rows import Cell, MemoryTable, Subgroup
 
 # Weights that differ by less than this share count as equal: they do so by rounding. Chosen.
 EQUAL_WEIGHTS = 1e-9
@@ -46,16 +46,22 @@ class AuditedRows:
             table = self.table
             inside = np.ones(table.n_rows, dtype=bool) if table.weight is None else table.weight > 0
             if subgroup.cell is not None:
-                names, values = zip(*subgroup.cell.values)
-                groups: Any = table.groups
-                single = len(names) == 1
-                column = groups.columns[names[0]] if single else groups.crossed(names)
-                inside = inside & (column.codes == column.find(values[0] if single else values))
+                cells = [self._of_cell(cell) for cell in subgroup.cell.parts]
+                inside = inside & np.logical_or.reduce(cells)
             if subgroup.positives is not None:
                 inside = inside & (table.positive == subgroup.positives)
             self._check_weights(subgroup, inside)
             self._masks[subgroup] = inside
         return self._masks[subgroup]
+
+    def _of_cell(self, cell: Cell) -> np.ndarray:
+        """Return which rows belong to a cell that is not pooled."""
+        names, values = zip(*cell.values)
+        groups: Any = self.table.groups
+        single = len(names) == 1
+        column = groups.columns[names[0]] if single else groups.crossed(names)
+        code = column.find(values[0] if single else values)
+        return column.codes == (-1 if code is None else code)
 
     def _check_weights(self, subgroup: Subgroup, inside: np.ndarray) -> None:
         """Raise unless all rows of a subgroup weigh the same: then weights change none of its rates."""
@@ -87,7 +93,7 @@ class AuditedRows:
     def _reference(self, event: Event, rows: np.ndarray) -> np.ndarray | None:
         if event.reference is None:
             return None
-        given = event.reference.predictions
+        given = self.table.own(event.reference.predictions)
         if len(given) != self.table.n_rows:
             reason = (
                 f"`constraints` holds a churn rule with {len(given)} reference predictions; the rows "

@@ -72,8 +72,8 @@ class Audit:
 
     @property
     def p_value(self) -> float:
-        """Of "the population breaks at least one bound": the largest of all lines; 0 without lines."""
-        return max((line.p_value for line in self.lines), default=0.0)
+        """Of "the population breaks at least one bound": the largest of all lines; 1 without lines."""
+        return max((line.p_value for line in self.lines), default=1.0)
 
     @property
     def holds(self) -> bool:
@@ -108,9 +108,8 @@ class Audit:
 
     def __str__(self) -> str:
         percent = f"{100.0 * self.confidence:g} %"
-        lines = [
-            f"{_SENTENCES[self.verdict]} ({self.rows} rows, confidence {percent}, p = {self.p_value:.3g})"
-        ]
+        sentence = _SENTENCES[self.verdict] if self.lines else NOTHING
+        lines = [f"{sentence} ({self.rows} rows, confidence {percent}, p = {self.p_value:.3g})"]
         shown = self.worst_first[:MAX_LINES_SHOWN]
         if shown:
             width = max(12, *(len(line.name) for line in shown))
@@ -128,9 +127,9 @@ class Audit:
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain numbers and texts, as for JSON."""
+        """Return plain numbers and texts, as for JSON; what is not finite is None."""
         own = {"verdict": self.verdict, "p_value": self.p_value}
-        return {**own, **asdict(self), "lines": [asdict(line) for line in self.lines]}
+        return {**own, **asdict(self), "lines": [_finite(asdict(line)) for line in self.lines]}
 
     def to_frame(self) -> Any:
         """Return the lines as a pandas data frame."""
@@ -139,6 +138,7 @@ class Audit:
         return pd.DataFrame([asdict(line) for line in self.lines])
 
 
+NOTHING = "There was no bound to audit."
 _SENTENCES = {
     HOLDS: "All bounds hold for the population.",
     BROKEN: "Some bounds are broken in the population.",
@@ -157,6 +157,11 @@ def _text(line: AuditLine, width: int) -> str:
         f"{line.name:{width}}  {line.sense:>2}{line.bound:7.4g}  {line.value:8.4f}  "
         f"[{line.lower:7.4f}, {line.upper:7.4f}]  {line.rows:7d}  {line.verdict}{needed}"
     )
+
+
+def _finite(values: dict[str, Any]) -> dict[str, Any]:
+    odd = {name for name, v in values.items() if isinstance(v, float) and not math.isfinite(v)}
+    return {name: None if name in odd else value for name, value in values.items()}
 
 
 def _number(value: float) -> float:

@@ -102,7 +102,7 @@ class Sample:
 
     def _groups(self, owner: str) -> Groups:
         if self.table.groups is None:
-            reason = f"groups are needed; pass `{PARAMETER}` to fit."
+            reason = f"groups are needed; pass `{PARAMETER}`."
             raise _check.InputError(owner, reason, PARAMETER)
         return self.table.groups
 

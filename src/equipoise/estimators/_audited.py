@@ -44,7 +44,8 @@ class Audited:
     def __str__(self) -> str:
         lines = []
         for number, found in enumerate(self.rounds):
-            lines.append(f"audit {number + 1}: {len(found) or 'no'} groups beyond the bound")
+            count = f"{len(found) or 'no'} groups"
+            lines.append(f"audit {number + 1}: {count} beyond the bound on the training rows")
             lines += [f"  {finding}" for finding in found]
         return "\n".join(lines)
 
@@ -109,11 +110,11 @@ def fit_until_audited(
         rules = [replace(rule, each=Each(column=name)) for name in columns]
         model = clone(estimator).set_params(constraints=[*own, *rules])
         model.fit(X, y, sensitive_features=columns or None)
-        predicted = model.predict(X)
+        truth, predicted = np.asarray(y) == model.pos_label_, model.predict(X) == model.pos_label_
         found = [
             finding
             for kind in kinds
-            for finding in worst_groups(y, predicted, sensitive_features, kind=kind, **options)
+            for finding in worst_groups(truth, predicted, sensitive_features, kind=kind, **options)
         ]
         rounds.append(tuple(found))
         new = [finding for finding in found if finding.name not in columns]

@@ -14,11 +14,9 @@ from equipoise.estimators._auc_classifier import AUCClassifier
 from equipoise.estimators._calibration import Calibration
 from equipoise.estimators._classifier import ConstrainedClassifier
 from equipoise.estimators._model_file import (
-    MAX_LETTERS,
     MODEL,
     OF_RESULT,
     ModelFileError,
-    StoredLabels,
     StoredModel,
 )
 from equipoise.estimators._neyman_pearson import NeymanPearsonClassifier
@@ -35,7 +33,6 @@ KINDS = {
     kind.__name__: kind for kind in (ConstrainedClassifier, NeymanPearsonClassifier, AUCClassifier)
 }
 ATTRIBUTE = re.compile(r"[a-z][a-z0-9_]*_")
-TEXT = re.compile(r"[<>]U(\d+)")
 RECORDS = {"result_": Result, "report_": Report, "calibration_": Calibration, "stream_": Stream}
 
 
@@ -97,7 +94,7 @@ def _restored(stored: StoredModel) -> Any:
         raise UnreadableError("its parameters are not those of this version of the library")
     vars(model).update(stored.parameters)
     check_parameters(model)
-    found = {name: _made(value) for name, value in stored.attributes.items()}
+    found = dict(stored.attributes)
     for name, value in found.items():
         if not ATTRIBUTE.fullmatch(name) or hasattr(kind, name):
             raise UnreadableError(f"it holds an attribute {name[:80]!r}, which no model has")
@@ -110,23 +107,6 @@ def _restored(stored: StoredModel) -> Any:
         found["dtype_"] = np.dtype(found["dtype_"])
     vars(model).update(found)
     return model
-
-
-def _made(value: Any) -> Any:
-    """Return an array of labels from what was stored of it."""
-    if not isinstance(value, StoredLabels):
-        return value
-    if not all(isinstance(label, str | int | float | bool | np.generic) for label in value.values):
-        raise UnreadableError("it holds labels that are no labels")
-    if value.dtype == "O":
-        made = np.empty(len(value.values), dtype=object)
-        made[:] = value.values
-        return made
-    letters = TEXT.fullmatch(value.dtype)
-    texts = all(isinstance(label, str) for label in value.values)
-    if letters is None or not texts or int(letters[1]) > MAX_LETTERS:
-        raise UnreadableError("it holds labels of a type that labels do not have")
-    return np.array(value.values, dtype=value.dtype)
 
 
 def _require_scoring(found: dict[str, Any]) -> None:

@@ -24,9 +24,6 @@ OWN = "equipoise.estimators."  # where the estimators are defined that can be st
 # What is a part of `result_`, and is not stored twice.
 OF_RESULT = {"certificate_": "certificate", "status_": "status", "trace_": "trace"}
 
-# Letters of a label, at the most; a file that asks for more wants memory, not labels. Chosen.
-MAX_LETTERS = 10_000
-
 
 class ModelFileError(ValueError):
     """A model cannot be stored, or a file holds none that can be used."""
@@ -34,14 +31,6 @@ class ModelFileError(ValueError):
 
 class ModelFileWarning(UserWarning):
     """A parameter that changes no prediction is not stored."""
-
-
-@dataclass(frozen=True)
-class StoredLabels:
-    """An array of labels or names that are not numbers."""
-
-    values: list[Any]
-    dtype: str  # "O" or NumPy's name of a type of text, such as "<U7"
 
 
 @dataclass(frozen=True)
@@ -108,23 +97,14 @@ def _parameters(owner: str, given: dict[str, Any]) -> dict[str, Any]:
 
 def _attributes(given: dict[str, Any]) -> dict[str, Any]:
     """Return what was fitted: all attributes whose names end with an underscore."""
-    found = {
-        name: _plain(value)
+    found: dict[str, Any] = {
+        name: value.str if isinstance(value, np.dtype) else value
         for name, value in given.items()
         if name.endswith("_") and not name.startswith("_") and name not in OF_RESULT
     }
     if "result_" in found:
         found["result_"] = replace(found["result_"], error=None)
     return found
-
-
-def _plain(value: Any) -> Any:
-    """Return a value that the container can hold, of an array of labels or a type."""
-    if isinstance(value, np.dtype):
-        return value.str
-    if isinstance(value, np.ndarray) and value.dtype.kind in "UO":
-        return StoredLabels(value.tolist(), value.dtype.str if value.dtype.kind == "U" else "O")
-    return value
 
 
 def _shown(reason: str) -> str:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from equipoise import _check
 from equipoise._status import Status
 from equipoise.auditing import Audit
-from equipoise.auditing._audit import audit_rows
+from equipoise.auditing._audit import audit_rows, with_absent
 from equipoise.auditing._audited_rows import AuditedRows
 from equipoise.certificate import Certificate
 from equipoise.estimators._calibration import Calibration
@@ -180,8 +180,12 @@ class LinearPredictor:
         table = MemoryTable(labels, None, columns, weight=given, classes=known, owner=owner)
         scores = (-scores if self._positive_is_first else scores).astype(np.float64)
         rows = AuditedRows(table, scores > 0, scores, owner)
-        rules = self._rules()
-        return audit_rows(rows, rules if isinstance(rules, list | tuple) else [rules], confidence)
+        rules, report = self._rules(), getattr(self, "report_", None)
+        listed = rules if isinstance(rules, list | tuple) else [rules]
+        if report is None:  # of a stream
+            return audit_rows(rows, listed, confidence)
+        found = audit_rows(rows, listed, confidence, report.pooled)
+        return with_absent(found, report.constraints)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy of the predictions."""

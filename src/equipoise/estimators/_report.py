@@ -131,8 +131,8 @@ class Report:
                 f"positive class: {self.classes[1]!r}; negative class: {self.classes[0]!r}"
             )
         if self.constraints:
-            lines += ["", SCOPE if self.promise is None else str(self.promise)]
-            lines += [] if self.promise is None else ["", TRAINED]
+            lines += [] if self.promise is None else ["", str(self.promise)]
+            lines += ["", self.scope]
             shown = worst_bounds(self.constraints)
             width = max(12, *(len(line.name) for line in shown))
             lines += [
@@ -148,7 +148,10 @@ class Report:
             ]
             if len(shown) < len(self.constraints):
                 more = len(_once(self.constraints)) - len(shown)
-                lines.append(f"... and {more} more, farther from their bounds (`to_frame` has all)")
+                left = (
+                    f"{more} more, farther from their bounds" if more else "the other side of each"
+                )
+                lines.append(f"... and {left} (`to_frame` has all)")
         if self.groups:
             width = max(8, *(len(line.group) for line in self.groups))
             lines += [
@@ -163,15 +166,27 @@ class Report:
                 f"{line.accuracy:8.4f}  {line.plain_positive_rate:14.3f}"
                 for line in self.groups
             ]
-        if self.pooled:
-            lines += [
-                "",
-                f"one group, {POOLED!r}, as each alone is small: {', '.join(self.pooled)}. Its bounds are "
-                "of the rates of all its rows together.",
-            ]
-        if self.skipped:
-            lines += ["", f"too small to constrain: {', '.join(self.skipped)}"]
+        for remark in self.remarks:
+            lines += ["", remark]
         return "\n".join(lines)
+
+    @property
+    def scope(self) -> str:
+        """Of which rows the table of bounds speaks."""
+        return SCOPE if self.promise is None else TRAINED
+
+    @property
+    def remarks(self) -> list[str]:
+        """What became of small groups."""
+        found = []
+        if self.pooled:
+            found.append(
+                f"one group, {POOLED!r}, as each alone is small: {', '.join(self.pooled)}. Its bounds are "
+                "of the rates of all its rows together."
+            )
+        if self.skipped:
+            found.append(f"too small to constrain: {', '.join(self.skipped)}")
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain data that JSON can hold; what is not known is None."""

@@ -16,6 +16,7 @@ NUMBER = "text-align:right;padding:0 0.6em;font-variant-numeric:tabular-nums"
 TEXT = "text-align:left;padding:0 0.6em"
 
 RULES = ("constraint", "bound", "surrogate", "true", "plain", "holds", "price")
+PROMISE = ("constraint", "promised", "training", "held out", "p")
 GROUPS = ("group", "rows", "base", "positive (95 %)", "TPR", "FPR", "accuracy", "plain positive")
 
 
@@ -31,13 +32,21 @@ def as_html(report: Any) -> str:
     """Return a report as a piece of HTML; all text in it is escaped."""
     first, *rest = str(report).split("\n\n", 1)[0].splitlines()
     parts = [f"<p><b>{escape(first)}</b></p>", *(f"<p>{escape(line)}</p>" for line in rest)]
+    if report.promise is not None:
+        parts.append(f"<p><b>{escape(report.promise.sentence)}</b></p>")
+        parts.append(_table(PROMISE, map(_promised, report.promise.lines)))
     if report.constraints:
+        parts.append(f"<p>{escape(report.scope)}</p>")
         parts.append(_table(RULES, map(_constraint, report.constraints)))
     if report.groups:
         parts.append(_table(GROUPS, map(_group, report.groups)))
-    if report.skipped:
-        parts.append(f"<p>too small to constrain: {escape(', '.join(report.skipped))}</p>")
+    parts += [f"<p>{escape(remark)}</p>" for remark in report.remarks]
     return f"<div>{''.join(parts)}</div>"
+
+
+def _promised(line: Any) -> list[str]:
+    values = [f"{line.training:.4f}", f"{line.held_out:.4f}", f"{line.p_value:.2g}"]
+    return [escape(line.name), escape(f"{line.sense} {line.promised:.4g}"), *values]
 
 
 def _constraint(line: Any) -> list[str]:

@@ -70,6 +70,7 @@ class MemoryTable(Table):
         n = self.n_rows = self._y.size
         self.labels = _labels(owner, self._y, classes)
         self.order: np.ndarray | None = None
+        self._whole: tuple[np.ndarray, int] | None = None  # of a part: its rows, of how many
         shape = (n, 0) if X is None else tuple(getattr(X, "shape", ()))
         if len(shape) != 2 or shape[0] != n:
             _check.fail(owner, "X", f"must be a matrix of {n} rows", X)
@@ -158,7 +159,7 @@ class MemoryTable(Table):
         if self.groups is not None:
             groups = {name: column[rows] for name, column in self.groups.arrays.items()}
         own = self._objective is not self.weight and self._objective is not None
-        return MemoryTable(
+        made = MemoryTable(
             self._y[rows],
             None if self.X is None else self.X[rows],
             groups,
@@ -166,6 +167,15 @@ class MemoryTable(Table):
             objective_weight=self._objective[rows] if own else None,  # type: ignore[index]
             classes=self.labels,
         )
+        given, size = self._whole or (np.arange(self.n_rows), self.n_rows)
+        made._whole = (given if self.order is None else given[self.order])[rows], size
+        return made
+
+    def own(self, values: np.ndarray) -> np.ndarray:
+        """Return the entries for this table's rows of a vector for all rows that it is a part of."""
+        if self._whole is None or len(values) != self._whole[1]:
+            return values
+        return values[self._whole[0]]
 
     def with_labels(self, labels: np.ndarray) -> MemoryTable:
         """Return the table with these classes, of which some may have no row here."""
@@ -224,7 +234,7 @@ class MemoryTable(Table):
         if entry.base == "error":
             return self.positive
         assert entry.reference is not None
-        given = entry.reference.predictions
+        given = self.own(entry.reference.predictions)
         if len(given) != self.n_rows:
             reason = (
                 f"`reference` must have one prediction for each of the {self.n_rows} training "

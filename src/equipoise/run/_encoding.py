@@ -19,7 +19,12 @@ from equipoise.run._storable import Types, fits, name_of
 
 PLAIN = (type(None), bool, int, str)
 NUMERIC = re.compile(r"[<>|][biufc]\d{1,2}")  # the dtypes stored: numbers, never objects
+TEXT = re.compile(r"[<>]U(\d+)")  # the dtypes of texts
+LABELS = (str, int, float, bool, np.generic)  # what an array of objects may hold
 NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+
+# Letters of a label, at the most; a file that asks for more wants memory, not labels. Chosen.
+MAX_LETTERS = 10_000
 
 
 class NotStorableError(TypeError):
@@ -57,6 +62,8 @@ class Encoder:
             return {"dict": pairs}
         if isinstance(value, np.generic):
             return {"scalar": self._place(value, np.asarray(value), where)}
+        if kind is np.ndarray and value.dtype.kind in "UO" and value.ndim == 1:
+            return self._labels(value, where)
         if kind is np.ndarray:
             return {"array": self._place(value, value, where)}
         if hasattr(value, "__array_namespace__") or hasattr(value, "detach"):
@@ -79,10 +86,19 @@ class Encoder:
                 raise NotStorableError(f"{where}.{name} is not a field of its dataclass")
         return {name: self.encode(getattr(value, name), f"{where}.{name}") for name in names}
 
+    def _labels(self, value: np.ndarray, where: str) -> dict[str, Any]:
+        listed = value.tolist()
+        if not all(isinstance(label, LABELS) for label in listed):
+            raise NotStorableError(f"{where} holds objects that are no labels")
+        dtype = value.dtype.str if value.dtype.kind == "U" else "O"
+        return {"labels": [self.encode(label, where) for label in listed], "dtype": dtype}
+
     def _place(self, value: Any, array: np.ndarray, where: str) -> int:
         """Return the place of an array; one that is met again keeps its place, and is one object again."""
         if not NUMERIC.fullmatch(array.dtype.str):
-            raise NotStorableError(f"{where} has the dtype {array.dtype}; only numbers are stored")
+            raise NotStorableError(
+                f"{where} has the dtype {array.dtype}; only numbers and labels are stored"
+            )
         if id(value) not in self._places:
             self._places[id(value)] = len(self.arrays)
             self.arrays.append(array)
@@ -108,6 +124,8 @@ class Decoder:
                 return self._object(name, {key: self.decode(part) for key, part in parts.items()})
             case {"enum": str(name), "name": str(member)} if len(tree) == 2:
                 return self._type(name, Enum)[member]
+            case {"labels": list(values), "dtype": str(dtype)} if len(tree) == 2:
+                return _labels_from([self.decode(value) for value in values], dtype)
         if not isinstance(tree, dict) or len(tree) != 1:
             raise UnreadableError("it holds something that is no value")
         ((sort, content),) = tree.items()
@@ -156,3 +174,18 @@ class Decoder:
             xp, array = namespace(self.like), self._array(place)
             self._tensors[place] = xp.asarray(array, device=self.like.device)
         return self._tensors[place]
+
+
+def _labels_from(values: list[Any], dtype: str) -> np.ndarray:
+    """Return an array of labels; raise where they are none, or of a type that labels do not have."""
+    if not all(isinstance(label, LABELS) for label in values):
+        raise UnreadableError("it holds labels that are no labels")
+    if dtype == "O":
+        made = np.empty(len(values), dtype=object)
+        made[:] = values
+        return made
+    letters = TEXT.fullmatch(dtype)
+    texts = all(isinstance(label, str) for label in values)
+    if letters is None or not texts or int(letters[1]) > MAX_LETTERS:
+        raise UnreadableError("it holds labels of a type that labels do not have")
+    return np.array(values, dtype=dtype)

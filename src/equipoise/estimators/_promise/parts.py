@@ -48,6 +48,8 @@ class HoldingOut:
                 rule = f"must have one entry for each of the {n} rows"
                 _check.fail(owner, "groups", rule, given.size)
             found, first, codes = np.unique(given, return_index=True, return_inverse=True)
+            if found.size < 2:
+                _check.fail(owner, "groups", "must hold at least two values", found.tolist())
             codes, count = np.argsort(np.argsort(first))[codes], found.size  # as they appear
         held = min(max(1, round(self.share * count)), count - 1)
         rng = np.random.default_rng(self.seed)

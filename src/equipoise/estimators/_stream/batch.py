@@ -102,6 +102,10 @@ def _check_rules(estimator: Any, columns: tuple[str, ...]) -> None:
             f"{owner}: class_weight='balanced' is not known before all rows are seen; for "
             "partial_fit give a dict of weights."
         )
+    for name in ("confidence", "margin"):
+        if getattr(estimator, name, None) is not None:
+            reason = "must be None in partial_fit, which says nothing of rows to come"
+            _check.fail(owner, name, reason, getattr(estimator, name))
     for rule in listed(owner, estimator.constraints):
         if "all_rows" in rule.needs:
             reason = "must not be functions of all rows (custom, churn) in partial_fit"
