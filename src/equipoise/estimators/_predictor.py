@@ -156,6 +156,8 @@ class LinearPredictor:
     ) -> Audit:
         """Return what rows that the fit has not seen tell of its rules for the population.
 
+        The rules are those of the parameters, as they are now.
+
         Parameters
         ----------
         X, y, sensitive_features : as in `fit`
@@ -182,6 +184,12 @@ class LinearPredictor:
         rows = AuditedRows(table, scores > 0, scores, owner)
         rules, report = self._rules(), getattr(self, "report_", None)
         listed = rules if isinstance(rules, list | tuple) else [rules]
+        if any("all_rows" in rule.needs for rule in listed):
+            reason = (
+                "`evaluate` cannot compare new rows with predictions for the training rows (churn), nor "
+                "with a function of them (custom); give `audit` a rule with predictions for the new rows."
+            )
+            raise _check.InputError(owner, reason, "constraints")
         if report is None:  # of a stream
             return audit_rows(rows, listed, confidence)
         found = audit_rows(rows, listed, confidence, report.pooled)
