@@ -54,6 +54,7 @@ _LAZY = {  # scikit-learn is loaded only when an estimator is asked for
     "metrics": "equipoise",
     "baselines": "equipoise",
     "datasets": "equipoise",
+    "torch": "equipoise",  # not in __all__: `import *` must not hide PyTorch itself
 }
 
 

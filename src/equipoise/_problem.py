@@ -205,6 +205,7 @@ class Problem(ABC):
     facts: Facts = Facts()
     sketched: bool = False  # whether its points estimate their `curvature`
     bound: np.ndarray | None = None  # where constraint i is |c_i| - bound_i: the bounds
+    start: np.ndarray | None = None  # where a run starts if it is not told; by default at 0
 
     @abstractmethod
     def at(self, x: Array) -> Point:

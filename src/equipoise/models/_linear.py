@@ -10,7 +10,7 @@ from typing import Any, final
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import Array, namespace, quiet, to_numpy
+from equipoise._array import Array, like, namespace, quiet, to_numpy
 from equipoise.models._features import Features
 from equipoise.models._model import Model, ModelPoint
 from equipoise.models._sketch import KINKED_MATRIX_UP_TO, Sketch, SketchPlan
@@ -110,7 +110,7 @@ class LinearModel(Model):
         if not self.intercept:
             return pulled
         xp = namespace(pulled)
-        total = xp.asarray(gradients.sum(axis=0), dtype=pulled.dtype)
+        total = like(gradients.sum(axis=0), pulled)
         return xp.concat([pulled, xp.reshape(total, (-1, 1))], axis=1)
 
     def _sandwich(self, weights: Array, v: Array) -> Array:
@@ -118,8 +118,7 @@ class LinearModel(Model):
         if not self.intercept:
             return self.features.sandwich(weights, v, 0.0)[0]
         pulled, total = self.features.sandwich(weights, v[:-1], float(v[-1]))
-        xp = namespace(pulled)
-        return xp.concat([pulled, xp.asarray([total], dtype=pulled.dtype, **_place(pulled))])
+        return namespace(pulled).concat([pulled, like([total], pulled)])
 
     def rows(self, index: np.ndarray) -> LinearModel:
         """Return the model of some rows."""
@@ -191,8 +190,3 @@ def linear_scores(X: Any, coef: np.ndarray, intercept: Any) -> np.ndarray:
     intercept = _check.vector(owner, "intercept", intercept, len(coef))
     weights = coef.astype(X.dtype, copy=False)
     return np.asarray(X @ (weights[0] if len(coef) == 1 else weights.T)) + intercept
-
-
-def _place(array: Array) -> dict[str, Any]:
-    """Return where a tensor lies, as a keyword; NumPy has one place."""
-    return {} if isinstance(array, np.ndarray) else {"device": array.device}

@@ -70,6 +70,8 @@ class Model(ABC):
         Whether it has a `sketch`.
     rounding : float
         The relative rounding error of the scores; 1e-7 for single precision.
+    start : ndarray of shape (dim,) or None
+        Where to start, if not at 0, which is a bad start for a network.
     """
 
     dim: int
@@ -79,6 +81,7 @@ class Model(ABC):
     smooth: bool = True
     sketchable: bool = False
     rounding: float = 1e-16
+    start: np.ndarray | None = None
 
     @abstractmethod
     def at(self, x: Array) -> ModelPoint:

@@ -81,7 +81,7 @@ class LearningProblem(Problem):
             _check.fail(owner, "combination", rule, combination.n_sums)
         self.rows, self.combination = rows, combination
         self.domain = domain if domain is not None else WholeSpace()
-        self.dim, self.n_constraints = rows.dim, combination.n_constraints
+        self.dim, self.n_constraints, self.start = rows.dim, combination.n_constraints, rows.start
         if self.domain.dim not in (None, self.dim):
             rule = f"must have the model's dimension {self.dim}"
             _check.fail(owner, "domain", rule, self.domain.dim)

@@ -43,7 +43,7 @@ class MemorySums(RowSums):
         _check.kind("MemorySums", "sums", sums, ScoreSum)
         self.model, self.sums, self.table = model, sums, table
         self.dim, self.n_rows, self.n_sums = model.dim, model.n_rows, sums.size
-        self.linear, self.penalised = model.linear, model.penalised
+        self.linear, self.penalised, self.start = model.linear, model.penalised, model.start
         self.additive, self.uses_threshold = sums.additive, sums.uses_threshold
         self.smooth, self.rounding = sums.smooth and model.smooth, model.rounding
         self._rounded = False  # whether kinks of the sums were rounded

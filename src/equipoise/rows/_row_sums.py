@@ -54,6 +54,8 @@ class RowSums(ABC):
         1 for a weight, 0 for an intercept.
     rounding : float
         The relative rounding error of the sums; 1e-7 for single precision.
+    start : ndarray of shape (dim,) or None
+        Where to start, if not at 0.
     """
 
     dim: int
@@ -65,6 +67,7 @@ class RowSums(ABC):
     uses_threshold: bool
     penalised: np.ndarray
     rounding: float
+    start: np.ndarray | None = None
 
     @abstractmethod
     def at(self, x: Array) -> Sums:

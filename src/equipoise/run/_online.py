@@ -27,7 +27,8 @@ class Online:
     problem : Problem
     solver : Solver
     x0 : array of shape (d,), optional
-        A point of the domain; by default the projection of 0. It is not changed.
+        A point of the domain; by default the projection of the problem's `start`, or of 0. It is not
+        changed.
     seed : int
 
     Examples

@@ -46,7 +46,8 @@ def solve(
         A solver object, or its name in `equipoise.solvers.SOLVERS` for one with all defaults. By
         default one is chosen by the problem's facts (`equipoise.solvers.choose`).
     x0 : array of shape (d,), optional
-        A point of the domain; by default the projection of 0. It is not changed.
+        A point of the domain; by default the projection of the problem's `start`, or of 0. It is not
+        changed.
     max_steps : int
     tol : float
         Stop once stationarity, violation and complementarity of the output are all at most `tol`.

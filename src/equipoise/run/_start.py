@@ -12,10 +12,11 @@ from equipoise._problem import Problem
 
 
 def starting_point(owner: str, problem: Problem, x0: Any) -> Array:
-    """Return a checked copy of the starting point; by default the projection of 0 on the domain."""
+    """Return a checked copy of the starting point; by default the problem's own, or 0, projected."""
     domain = problem.domain
     if x0 is None:
-        return domain.project(np.zeros(problem.dim))
+        start = np.zeros(problem.dim) if problem.start is None else problem.start.copy()
+        return domain.project(start)
     x0 = _check.point(owner, "x0", x0, problem.dim)
     if hasattr(x0, "detach"):  # a tensor stays on its device
         x0 = x0.detach().clone()
