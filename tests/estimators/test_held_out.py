@@ -261,3 +261,10 @@ def test_a_pooled_group_is_promised_with_all_its_rows(census):
     line = line["demographic parity: sex=male & half=9 - other (pooled)"]
     assert len(report.pooled) > 2
     assert line.held_out == pytest.approx(whole)
+
+
+def test_evaluate_refuses_rules_about_the_training_rows(census):
+    model = ConstrainedClassifier(churn(0.3, reference=census.y), on_infeasible="ignore")
+    model.fit(census.X, census.y)
+    with pytest.raises(ValueError, match="`evaluate` cannot compare new rows"):
+        model.evaluate(census.X, census.y)
