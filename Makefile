@@ -9,7 +9,7 @@ PEERS := $(VENV)/.installed-peers
 INSTALL := $(PY) -m pip install --quiet $(if $(CONSTRAINTS),-c $(CONSTRAINTS))
 CHECKED := src tests tools benchmarks examples
 
-.PHONY: demo test test-oldest test-newest lint hooks pages bench auc hs peers pareto scaling coverage streams hunt mutants clean
+.PHONY: demo test test-oldest test-newest lint hooks pages bench auc hs large peers pareto scaling coverage streams hunt mutants clean
 
 demo: $(STAMP)
 	$(PY) examples/demo.py
@@ -47,6 +47,9 @@ auc: $(STAMP)
 
 hs: $(PEERS)
 	$(PY) -m benchmarks.hock_schittkowski --write
+
+large: $(PEERS)
+	$(PY) -m benchmarks.large_plain --write
 
 peers: $(PEERS)
 	$(PY) -m benchmarks.peers --write

@@ -20,7 +20,8 @@ OPTIONS = {
 }
 
 
-def ipopt(problem, watch):
+def ipopt(problem, watch, **options):
+    """Run it with `OPTIONS`, changed by `options`, whose names lack "ipopt."."""
     import casadi
 
     shared, d, m = Shared(problem), problem.dim, problem.n_constraints
@@ -92,9 +93,9 @@ def ipopt(problem, watch):
     x = casadi.MX.sym("x", d)
     values, seen = Values(), Seen()
     f = values(x)
-    solver = casadi.nlpsol(
-        "ipopt", "ipopt", {"x": x, "f": f[0], "g": f[1:]}, OPTIONS | {"iteration_callback": seen}
-    )
+    asked = OPTIONS | {f"ipopt.{name}": value for name, value in options.items()}
+    asked["iteration_callback"] = seen
+    solver = casadi.nlpsol("ipopt", "ipopt", {"x": x, "f": f[0], "g": f[1:]}, asked)
     watch.restart()
     answer = solver(x0=np.zeros(d), lbg=-np.inf, ubg=0.0)
     watch.see(np.array(answer["x"]).ravel())

@@ -58,6 +58,7 @@ ARGUMENTS = {
         "tol": positive(1e-9),
         "penalty": some_positive,
         "growth": more_than_1(5.0),
+        "memory": count(5),
         "multipliers": start,
     },
     "Averaged": {"solver": strict(SwitchingSubgradient())},

@@ -16,6 +16,7 @@ from equipoise.solvers._newton.first_penalty import first_penalty_beside
 from equipoise.solvers._newton.jump import jump
 from equipoise.solvers._newton.pair import Pair, pair_at
 from equipoise.solvers._newton.preconditioner import Preconditioner
+from equipoise.solvers._newton.quasi import quasi_jump
 from equipoise.solvers._newton.state import State
 from equipoise.solvers._parts.warm_start import (
     Guess,
@@ -55,7 +56,8 @@ class AugmentedNewton(Solver[State]):
     1. where second derivatives can be estimated: jump, that is, take a Newton step for x and lam
        together, with the estimate itself while that halves the KKT residual, with CG afterwards.
        That ends the step, unless the jump fails, or eight in a row did not halve the least residual:
-       then eight steps follow without jumps
+       then eight steps follow without jumps. With `memory` and gradients alone: jump with the
+       limited-memory BFGS estimate of the Hessian, and be patient for forty jumps
     2. g <- grad A(x); T <- the linear piece of the tangent projection at (x, -g)
     3. if |T(-g)| <= accuracy (or after 100 steps): lam <- [lam + b f(x)]_+; b <- growth b unless the
        violation fell to a quarter; accuracy <- accuracy / 10; g <- grad A(x) with the new lam
@@ -84,13 +86,17 @@ class AugmentedNewton(Solver[State]):
         are known.
     growth : float
         Factor of the penalty.
+    memory : int
+        Steps from which curvature is learned where a problem has gradients alone. That takes far fewer
+        evaluations where there are many variables, and ``2 memory`` vectors of memory; with 0, products
+        with the Hessian are differences of gradients, one evaluation each.
     multipliers : array of shape (m,), optional
         Where to start; 0 by default. `warm_started` takes them, and the preconditioner, from an
         earlier run.
 
     References
     ----------
-    Bertsekas 1982; Birgin & Martinez 2014.
+    Bertsekas 1982; Birgin & Martinez 2014; Nocedal 1980.
     """
 
     name: ClassVar[str] = "augmented_newton"
@@ -107,6 +113,7 @@ class AugmentedNewton(Solver[State]):
     tol: float = 1e-9
     penalty: float | None = None
     growth: float = 5.0
+    memory: int = 0
     multipliers: Start | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -116,6 +123,7 @@ class AugmentedNewton(Solver[State]):
             _check.positive("AugmentedNewton", "penalty", self.penalty)
         if not _check.positive("AugmentedNewton", "growth", self.growth) > 1:
             _check.fail("AugmentedNewton", "growth", "must exceed 1", self.growth)
+        _check.count("AugmentedNewton", "memory", self.memory)
 
     def init(self, problem: Problem, x0: Array) -> State:
         """Return the state before the first step."""
@@ -150,6 +158,10 @@ class AugmentedNewton(Solver[State]):
                 slow = state.slow if suffices else PATIENCE_WITH_JUMPS
                 state = replace(state, estimate_suffices=False, slow=slow)
             state = replace(state, preconditioner=replace(known, good=False))
+        elif self.memory > 0 and problem.at(at.x).hvp is None:
+            landed, state = quasi_jump(problem, state, self.memory)  # 1
+            if landed is not None:
+                return _landed(state, landed)
         state = replace(state, slow=state.slow + 1)
         solve = None if known is None else known.solve
         return descend(problem, state, solve, self.growth, self.tol)  # 2-5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -70,12 +71,10 @@ def jump(
     tol : float
         The KKT residual that is small enough; line 1 aims for a third of it.
     """
-    way, preconditioner = _newton(
-        problem, at, b, preconditioner, accuracy, row_accuracy, tol
-    )  # 1-3
+    way, preconditioner = newton(problem, at, b, preconditioner, accuracy, row_accuracy, tol)  # 1-3
     if way is None:
         return None, preconditioner
-    landed = _search(problem, at, way, b)  # 4
+    landed = search(problem, at, way, b)  # 4
     fast = landed is not None and landed.residual <= FAST_JUMP * at.residual
     if landed is not None and fast and preconditioner.is_matrix:  # 5
         landed = Chord(way.rows, way.J, way.Z, preconditioner).follow(problem, landed, tol)
@@ -83,7 +82,7 @@ def jump(
 
 
 @dataclass(frozen=True)
-class _JumpDirection:
+class JumpDirection:
     """Where a jump leads."""
 
     d: Array  # (d,)
@@ -94,20 +93,33 @@ class _JumpDirection:
     Z: np.ndarray  # (d, k)
 
 
-def _newton(
+class Estimate(Protocol):
+    """What lines 1 to 3 need of an estimate of the Hessian."""
+
+    def solve(self, v: Array, /) -> Array:
+        """Return the inverse of the estimate times `v`."""
+
+    def after(self, notes: Notes, products: int, /) -> Self:
+        """Return what is known after runs of CG."""
+
+
+Known = TypeVar("Known", bound=Estimate)
+
+
+def newton(
     problem: Problem,
     at: Pair,
     b: float,
-    preconditioner: Preconditioner,
+    preconditioner: Known,
     accuracy: float,
     row_accuracy: float,
     tol: float,
-) -> tuple[_JumpDirection | None, Preconditioner]:
+) -> tuple[JumpDirection | None, Known]:
     """Take lines 1 to 3; the evaluation with its large arrays is let go of before the next one."""
     x, lam, point = at.x, at.lam, problem.at(at.x)
     piece = problem.domain.tangent_map(x, -at.gradient)
     bend = problem.domain.bending(x, -at.gradient)
-    product = hessian(problem, point, np.concatenate(([1.0], lam)))
+    product = hessian(problem, point, np.concatenate(([1.0], lam)), at.gradient)
     notes, products = Notes(x.size), [0]
 
     def solved(target: Array, accuracy: float, small_enough: float = 0.0) -> Direction:
@@ -142,10 +154,10 @@ def _newton(
     preconditioner = preconditioner.after(notes, max(products))
     if not norm(d) <= MAX_JUMP * max(1.0, norm(x)):
         return None, preconditioner
-    return _JumpDirection(d, mu, float(slope @ d), candidates, J, Z), preconditioner
+    return JumpDirection(d, mu, float(slope @ d), candidates, J, Z), preconditioner
 
 
-def _search(problem: Problem, at: Pair, way: _JumpDirection, b: float) -> Pair | None:
+def search(problem: Problem, at: Pair, way: JumpDirection, b: float) -> Pair | None:
     """Return the first point along the direction that line 4 accepts."""
     merit, values = AugmentedLagrangianMerit(way.mu, b), problem.at(at.x).values
     value, fall = merit(values)[0], min(0.0, way.slope)

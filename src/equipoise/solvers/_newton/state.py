@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from equipoise.solvers._newton.limited_memory import LimitedMemory
 from equipoise.solvers._newton.pair import Pair
 from equipoise.solvers._newton.preconditioner import Preconditioner
 
@@ -27,3 +28,4 @@ class State:
     slow: int = 0  # steps in a row since a jump halved the least residual
     estimate_suffices: bool = True  # whether jumps take the estimate of the Hessian for the Hessian
     preconditioner: Preconditioner | None = None
+    learned: LimitedMemory | None = None  # what steps have told of the curvature
