@@ -83,6 +83,13 @@ def test_a_bound_that_holds_the_violation_is_not_in_doubt():
     assert found.non_negative
 
 
+def test_squares_of_violations_bend_by_their_slopes():
+    """``((1 + x)^2 + (1 - x)^2) / 2`` bends by 2; the third constraint is met."""
+    problem = affine([[1.0], [-1.0], [9.0]], [1.0, 1.0, -1.0], facts=Facts(smooth=True))
+    found = violation_curvature(problem, problem.at(np.zeros(1)))
+    assert found.along == pytest.approx(2.0, rel=1e-6)
+
+
 def test_shares_of_blocking_constraints_meet_their_equation():
     problem = affine(np.eye(2), np.ones(2))
     alpha, slope = _least(problem, np.zeros(2), np.eye(2), np.ones(2))
