@@ -75,10 +75,10 @@ def jump(
     if way is None:
         return None, preconditioner
     landed = search(problem, at, way, b)  # 4
-    fast = landed is not None and landed.residual <= FAST_JUMP * at.residual
-    if landed is not None and fast and preconditioner.is_matrix:  # 5
-        landed = Chord(way.rows, way.J, way.Z, preconditioner).follow(problem, landed, tol)
-    return landed, preconditioner
+    if landed is None or landed.residual > FAST_JUMP * at.residual or not preconditioner.is_matrix:
+        return landed, preconditioner
+    chord = Chord(way.rows, way.J, way.Z, preconditioner)  # 5
+    return chord.follow(problem, landed, tol), preconditioner
 
 
 @dataclass(frozen=True)
