@@ -12,7 +12,7 @@ from equipoise.problems._merit import AugmentedLagrangianMerit
 from equipoise.solvers._newton.chord import FAST_JUMP, Chord
 from equipoise.solvers._newton.conjugate_gradients import Direction, conjugate_gradients
 from equipoise.solvers._newton.dual_multipliers import dual_multipliers
-from equipoise.solvers._newton.hessian import hessian, raised, raised_inverse
+from equipoise.solvers._newton.hessian import Map, hessian, raised, raised_inverse
 from equipoise.solvers._newton.pair import Pair, pair_at
 from equipoise.solvers._newton.preconditioner import Preconditioner
 from equipoise.solvers._newton.remembered import Notes
@@ -112,9 +112,9 @@ def _newton(
     piece = problem.domain.tangent_map(x, -at.gradient)
     bend = problem.domain.bending(x, -at.gradient)
     product = hessian(problem, point, np.concatenate(([1.0], lam)))
-    solve = preconditioner.solve
-    notes: Notes | None = Notes(x.size)
-    seen, products = notes, [0]
+    solve: Map = preconditioner.solve
+    seen, products = Notes(x.size), [0]
+    notes: Notes | None = seen  # None once H is raised
 
     def solved(target: Array, accuracy: float, small_enough: float = 0.0) -> Direction:
         found = conjugate_gradients(
