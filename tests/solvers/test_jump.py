@@ -47,6 +47,22 @@ def test_one_jump_solves_a_quadratic_program(seed):
     assert landed.residual < 1e-8
 
 
+def test_one_jump_solves_a_program_that_only_its_constraint_makes_convex():
+    """Minimise (x^2 - y^2) / 2 for y <= 1: the solution (0, 1) has the multiplier 1."""
+    problem = QuadraticProblem(
+        [np.diag([1.0, -1.0]), np.zeros((2, 2))],
+        [[0.0, 0.0], [0.0, 1.0]],
+        [0.0, -1.0],
+        sets.WholeSpace(),
+    )
+    at = pair_at(problem, problem.at(np.array([0.5, 0.7])), np.array([0.2]))
+    landed, _ = jump(problem, at, 10.0, Preconditioner.of(np.ones(2)), 1e-12, 1e-12)
+    np.testing.assert_allclose(landed.x, [0.0, 1.0], atol=1e-9)
+    np.testing.assert_allclose(landed.lam, [1.0], atol=1e-9)
+    weak, _ = jump(problem, at, 0.5, Preconditioner.of(np.ones(2)), 1e-12, 1e-12)
+    assert weak is None  # the penalty does not make it convex
+
+
 def test_inexact_preconditioners_still_meet_the_linearised_constraints():
     """CG stops early, so Z is rough; equality of the active constraints is exact all the same."""
     rng = np.random.default_rng(1)

@@ -24,6 +24,9 @@ from equipoise.terms._pair_point import PairPoint, Rows
 # fourth for second derivatives; with 12 the sigmoid of a single pair is right to 1e-11, its second
 # derivative to 1e-7 (tests/terms/test_pairs.py).
 NODES_PER_WIDTH = 12
+# Leading bits of a circle's length that are not 0: lengths are few, so that most spectra are known from an
+# earlier point, and a circle is at most an eighth longer than it must be. Chosen.
+LENGTH_BITS = 4
 # Entries of the inverse of the spline's own filter to either side; they fall by 0.43 each. Derived.
 FILTER_REACH = 70
 
@@ -60,7 +63,8 @@ class Lattice:
 
     def spectrum(self, nodes: int) -> tuple[np.ndarray, int]:
         """Return the spectrum of the Toeplitz entries for so many nodes, and the length of their circle."""
-        length = fft.next_fast_len(2 * nodes, real=True)
+        step = 1 << max(0, nodes.bit_length() - LENGTH_BITS)
+        length = 2 * step * -(-nodes // step)
         return _spectrum(self.function, self.h, length), length
 
 

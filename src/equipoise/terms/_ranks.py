@@ -12,15 +12,12 @@ def wins(rows: Rows, ties: float = 0.5) -> np.ndarray:
 
     A pair with equal scores counts as `ties`. One sort of the scores, and running sums.
     """
-    order = np.argsort(rows.scores, kind="stable")
-    scores, atoms, weight = rows.scores[order], rows.atoms[order], rows.weight[order]
+    order = np.argsort(rows.scores)
+    scores = rows.scores[order]
     first = np.concatenate(([True], scores[1:] > scores[:-1])) if scores.size else np.zeros(0, bool)
-    start = np.flatnonzero(first)
     level = np.cumsum(first) - 1
-    found = np.zeros((rows.count, rows.count))
-    for q in range(rows.count):
-        own = np.where(atoms == q, weight, 0.0)
-        mass = np.add.reduceat(own, start) if start.size else np.zeros(0)
-        below = np.cumsum(mass) - mass + ties * mass
-        found[:, q] = np.bincount(atoms, weight * below[level], minlength=rows.count)
-    return found
+    levels, A = np.count_nonzero(first), rows.count
+    mass = np.bincount(A * level + rows.atoms[order], rows.weight[order], minlength=A * levels)
+    mass = mass.reshape(levels, A)  # of the rows with each score
+    below = np.cumsum(mass, axis=0) - (1.0 - ties) * mass
+    return mass.T @ below

@@ -13,7 +13,7 @@ from equipoise.problems._merit import AugmentedLagrangianMerit
 from equipoise.solvers._newton.chord import FAST_JUMP, Chord
 from equipoise.solvers._newton.conjugate_gradients import Direction, conjugate_gradients
 from equipoise.solvers._newton.dual_multipliers import dual_multipliers
-from equipoise.solvers._newton.hessian import hessian
+from equipoise.solvers._newton.hessian import Map, hessian, raised, raised_inverse
 from equipoise.solvers._newton.pair import Pair, pair_at
 from equipoise.solvers._newton.preconditioner import Preconditioner
 from equipoise.solvers._newton.remembered import Notes
@@ -46,7 +46,9 @@ def jump(
     """Return where sequential quadratic programming leads, None if it does not lower its merit.
 
     1. d <- truncated CG for ``H d = -grad L``, with H the Lagrangian's Hessian and F, an estimate of
-       it, as preconditioner; give up at negative curvature
+       it, as preconditioner. At negative curvature: anew with ``H + b J'J`` for H here and below,
+       ``grad L + b J'f`` for grad L (the program below is the same where ``f + J w = 0``), and J the
+       gradients of line 2; give up where that has negative curvature too
     2. Z <- rough CG for ``H Z = J'``, with J the gradients of constraints that may become active;
        mu >= 0 <- multipliers of ``min_w <grad L, w> + <w, H w> / 2  s.t. f_i + <J_i, w> <= 0``, with Z
        for the inverse of H applied to J'
@@ -54,7 +56,8 @@ def jump(
     4. x <- P_X(x + s d), lam <- lam + s (mu - lam) with the first s = 1, 1/2, 1/4 that lowers the
        augmented Lagrangian of mu enough; s = 1 may raise it a little (curved constraints do) if the
        KKT residual falls to a half; give up if there is none
-    5. if the residual fell to a tenth: more steps with the old J and Z, and F for H, while they pay
+    5. if the residual fell to a tenth, and H was not raised: more steps with the old J and Z, and F
+       for H, while they pay
 
     Parameters
     ----------
@@ -75,7 +78,8 @@ def jump(
     if way is None:
         return None, preconditioner
     landed = search(problem, at, way, b)  # 4
-    if landed is None or landed.residual > FAST_JUMP * at.residual or not preconditioner.is_matrix:
+    known = preconditioner.is_matrix and not way.raised
+    if landed is None or landed.residual > FAST_JUMP * at.residual or not known:
         return landed, preconditioner
     chord = Chord(way.rows, way.J, way.Z, preconditioner)  # 5
     return chord.follow(problem, landed, tol), preconditioner
@@ -91,6 +95,7 @@ class JumpDirection:
     rows: np.ndarray  # (k,) constraints that may become active
     J: np.ndarray  # (k, d)
     Z: np.ndarray  # (d, k)
+    raised: bool  # whether H was raised by b J'J
 
 
 class Estimate(Protocol):
@@ -120,7 +125,9 @@ def newton(
     piece = problem.domain.tangent_map(x, -at.gradient)
     bend = problem.domain.bending(x, -at.gradient)
     product = hessian(problem, point, np.concatenate(([1.0], lam)), at.gradient)
-    notes, products = Notes(x.size), [0]
+    solve: Map = preconditioner.solve
+    seen, products = Notes(x.size), [0]
+    notes: Notes | None = seen  # None once H is raised
 
     def solved(target: Array, accuracy: float, small_enough: float = 0.0) -> Direction:
         found = conjugate_gradients(
@@ -128,7 +135,7 @@ def newton(
             target,
             accuracy,
             small_enough,
-            precondition=lambda v: piece(preconditioner.solve(v)),
+            precondition=lambda v: piece(solve(v)),
             note=notes,
         )
         products.append(found.products)
@@ -136,25 +143,31 @@ def newton(
 
     newton = solved(piece(-at.gradient), accuracy, 0.3 * tol)  # 1
     candidates = np.flatnonzero((lam > 0) | (lam + b * point.constraints > 0))
-    if not newton.convex or candidates.size > MAX_ACTIVE:
-        return None, preconditioner.after(notes, max(products))
+    if candidates.size > MAX_ACTIVE or not (newton.convex or candidates.size):
+        return None, preconditioner.after(seen, max(products))
     d, mu, slope = newton.d, np.zeros(lam.size), at.gradient
     J, Z = np.zeros((0, x.size)), np.zeros((x.size, 0))
     if candidates.size:  # 2
         f, old = point.constraints[candidates], lam[candidates]
         J = point.gradients(1 + candidates)
+        if not newton.convex:
+            product, solve, notes = raised(product, J, b), raised_inverse(solve, J, b), None
+            newton = solved(piece(-at.gradient - b * (f @ J)), accuracy, 0.3 * tol)
+            if not newton.convex:
+                return None, preconditioner.after(seen, max(products))
+            d = newton.d
         Z = np.empty((x.size, candidates.size), order="F")
         for k, row in enumerate(J):
             Z[:, k] = solved(piece(row), row_accuracy).d
         mu[candidates] = new = dual_multipliers(J @ Z, f + J @ (d + Z @ old))
         if not np.isfinite(new).all():
-            return None, preconditioner.after(notes, max(products))
+            return None, preconditioner.after(seen, max(products))
         d = d - Z @ (new - old)  # 3
         slope = slope + (np.maximum(new + b * f, 0.0) - old) @ J
-    preconditioner = preconditioner.after(notes, max(products))
+    preconditioner = preconditioner.after(seen, max(products))
     if not norm(d) <= MAX_JUMP * max(1.0, norm(x)):
         return None, preconditioner
-    return JumpDirection(d, mu, float(slope @ d), candidates, J, Z), preconditioner
+    return JumpDirection(d, mu, float(slope @ d), candidates, J, Z, notes is None), preconditioner
 
 
 def search(problem: Problem, at: Pair, way: JumpDirection, b: float) -> Pair | None:
