@@ -62,9 +62,10 @@ class Inequality:
     @property
     def counted(self) -> bool:
         """Whether predictions are counted in it; losses and callables are what they are."""
-        return self.expression is not None and any(
-            rate.kind != "loss" for _, rate in self.expression.parts
-        )
+        kinds = [] if self.expression is None else [rate.kind for _, rate in self.expression.parts]
+        return any(
+            map("loss".__ne__, kinds)
+        )  # a generator that is closed early would swallow Ctrl-C
 
     def measured(self, value: float, scale: float = 1.0) -> float:
         """Return the left-hand side, in the user's terms, for a value of the function.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from typing import Any, final
+from typing import Any, cast, final
 
 import numpy as np
 from scipy import sparse
@@ -29,7 +29,7 @@ ORDERED_UP_TO = 1 << 26
 
 # Bytes of features up to which rows are put in order whatever their groups: it takes a few percent of a fit,
 # and few rows amplify rounding errors most. Chosen.
-ORDERED_ANYWAY = 1 << 18
+ORDERED_ANYWAY = 1 << 16
 
 # Rows whose features a fingerprint reads, at the most: reading all would take some percent of a fit. Chosen.
 FINGERPRINTED = 1024
@@ -136,7 +136,7 @@ class MemoryTable(Table):
         """Return the table with its rows in the order of their content; as it is if it is very large."""
         if self.X is not None and features_bytes(self.X) > ORDERED_UP_TO:
             return self
-        columns = [np.searchsorted(np.sort(self.labels), self._y)]
+        columns = [self._codes()]
         columns += [w for w in (self.weight, self._objective) if w is not None]
         groups: Any = self.groups  # in memory
         if groups is not None:
@@ -312,6 +312,13 @@ class MemoryTable(Table):
         arrays = None if self.groups is None else dict(self.groups.arrays)
         return digest(self.X, self._y, arrays, self.weight)
 
+    def _codes(self) -> np.ndarray:
+        """Return the number of every row's class."""
+        codes = np.zeros(self.n_rows, np.int32)
+        for code, label in enumerate(self.labels.tolist()):
+            codes[self._y == label] = code
+        return codes
+
     def _some_rows(self) -> Any:
         """Return the features of some rows, evenly spaced; of all, where these are few."""
         every = -(-self.n_rows // FINGERPRINTED)
@@ -319,10 +326,7 @@ class MemoryTable(Table):
 
     def fingerprint(self) -> str:
         """Return a short text that tells which rows these are: labels, groups, weights, some features."""
-        codes = np.zeros(self.n_rows, np.int32)
-        for code, label in enumerate(self.labels.tolist()):
-            codes[self._y == label] = code
-        groups: Any = self.groups
+        codes, groups = self._codes(), cast(Any, self.groups)
         columns = () if groups is None else groups.columns.values()
         return digest(
             [None if part is None else checksum(part) for part in (self._some_rows(), self.weight)],
