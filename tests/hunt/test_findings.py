@@ -9,6 +9,8 @@ FOUND = [
     ("scaled_variables", 30256, "auto", 0.01),
     # a smoothness that overflowed made a step of length 0, and an error about it
     ("huge", 30305, "imela", 1e-4),
+    # a length whose square vanished
+    ("flat", 369, "auto", 0.1),
     # near the boundary of the domain: the judge forgot the normals of points next to x
     ("convex_kinks", 30308, "iqrc", 0.1),
     ("convex_kinks", 30436, "strong_switching", 0.01),

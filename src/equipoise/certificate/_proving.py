@@ -39,6 +39,9 @@ DESCENT = 0.1
 # unbounded; chosen.
 MAX_DIM_AROUND = 50
 
+# The domain may be a point: lengths are taken as this at the least, so that they can be divided by.
+SHORTEST = 1e-100
+
 
 def provable(problem: Problem) -> bool:
     """Whether the facts say how far a constraint can be below its tangent planes."""
@@ -90,7 +93,7 @@ class _Bundle:
         self.excess = self.add(problem.at(self.center))
         self.weights[0] = 1.0
         self.unit = max(self.excess, 1e-300)  # values are measured in it
-        length = min(self.domain.diameter, max(1.0, norm(self.center)))
+        length = max(SHORTEST, min(self.domain.diameter, max(1.0, norm(self.center))))
         steepest = max((norm(row) for row in self.rows), default=0.0)
         self.modulus = steepest / length or self.unit / length**2
 
