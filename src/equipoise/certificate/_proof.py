@@ -21,6 +21,9 @@ UNITS = 8.0
 # the longest sensible one; each gives a valid bound, and the best counts. Chosen.
 STEPS = 10.0 ** np.arange(0, 9, 2)
 
+# The domain may be a point: lengths are taken as this at the least, so that they can be divided by.
+SHORTEST = 1e-100
+
 
 @dataclass(frozen=True, eq=False)
 class InfeasibilityProof:
@@ -131,7 +134,7 @@ def _fall(domain: Set, c: np.ndarray, slope: np.ndarray, radius: float, unit: fl
     length = norm(slope)
     if length == 0.0:
         return 0.0
-    longest = length / min(radius, max(1.0, norm(c)))
+    longest = length / max(SHORTEST, min(radius, max(1.0, norm(c))))
     least = length * radius
     for s in longest / STEPS:
         p = domain.project(c - slope / s)

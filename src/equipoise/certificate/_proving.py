@@ -15,7 +15,7 @@ from scipy.optimize import minimize
 
 from equipoise._array import all_finite, norm, to_numpy
 from equipoise._problem import Point, Problem
-from equipoise.certificate._proof import InfeasibilityProof, lower_bound
+from equipoise.certificate._proof import SHORTEST, InfeasibilityProof, lower_bound
 
 # Evaluations at the most. Chosen so that it ends within seconds on small problems.
 MAX_ROUNDS = 60
@@ -38,9 +38,6 @@ DESCENT = 0.1
 # Up to so many variables, planes at points around the centre make the slopes cancel where the domain is
 # unbounded; chosen.
 MAX_DIM_AROUND = 50
-
-# The domain may be a point: lengths are taken as this at the least, so that they can be divided by.
-SHORTEST = 1e-100
 
 
 def provable(problem: Problem) -> bool:
