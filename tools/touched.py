@@ -22,7 +22,7 @@ from tools.mutations import Mutation, functions
 
 STORED = ROOT / "benchmarks" / "results" / "touched.json"
 # The tests that changes of the lower layers are tried with. Those of the estimators fit models, and are slow.
-FOLDERS = "core", "sets", "solvers", "terms", "problems"
+FOLDERS = "core", "inputs", "sets", "solvers", "terms", "problems"
 # Seconds of tests that one change is tried with: all that concern it, for most functions. Chosen.
 ENOUGH = 15.0
 # What functions tell their names to; among the built-in names, so that every module knows it.
