@@ -61,13 +61,16 @@ def run(page: Page, numbers: list[int]) -> None:
         f"others are given equalities as such. SLSQP has `ftol={SLSQP_FTOL:g}` (and its default beside it), "
         f"IPOPT, of CasADi's wheel, `tol` and `constr_viol_tol` {TOL:g}. All start from the book's point, "
         f"moved into the bounds.\n\n"
-        f"*evaluations* are different points at which the functions were evaluated, trials of line "
-        f"searches and examinations of the certificate included; IPOPT's are its own count of calls of the "
-        f"objective or of the constraints, whichever is larger. A gradient at a point that was counted is "
-        f"not counted again, nor are IPOPT's exact Hessians. *other*: a feasible end whose objective is more "
-        f"than {REACHED:g} (relative) above the best known optimum, usually another local one; *violated*: "
-        f"a constraint or bound broken by more than {TOL:g}. Both are computed by the formulas of the "
-        f"collection alone."
+        f"*evaluations* are different points at which the objective was evaluated, whoever asked. For "
+        f"Equipoise that is all of `solve`: trials of line searches, steps that were not taken, restarts, "
+        f"and the examiner, whose look at the curvature at the end takes differences of gradients where the "
+        f"points near the end do not tell it (SLSQP and IPOPT make no such look). For SLSQP all calls are "
+        f"noted in the same way. IPOPT's are its own count of calls of the objective or of the constraints, "
+        f"whichever is larger. Gradients come with the values, so a gradient at a point that was counted is "
+        f"free for all; IPOPT's exact Hessians are not counted. *other*: a feasible end whose objective is "
+        f"more than {REACHED:g} (relative) above the best known optimum, usually another local one; "
+        f"*violated*: a constraint or bound broken by more than {TOL:g}. Both are computed by the formulas "
+        f"of the collection alone."
     )
     judged = {number: _compare(COLLECTION[number]) for number in numbers}
     _totals(page, judged)

@@ -28,6 +28,10 @@ MOVES = 20
 # decomposed. Chosen.
 MAX_DIM_OF_PIECES = 200
 
+# Among more active constraints, opposite ones are not looked for: a matrix of that size would be formed.
+# Chosen.
+MAX_ROWS_OF_PAIRS = 1000
+
 # Rounds of projections on the parts of the cone in turn, and what may be left of their distance. Chosen.
 ROUNDS, LEFT = 50, 1e-9
 
@@ -79,8 +83,17 @@ class CriticalCone:
         loose = np.flatnonzero((point.constraints >= -near) & ~held)
         on_face, holds, weak_bounds = _face(problem.domain, point, gradient, weak_share)
         weak = to_numpy(point.gradients(1 + loose))
-        weak = weak / np.maximum(np.linalg.norm(weak, axis=1, keepdims=True), 1e-300)
+        size = np.maximum(np.linalg.norm(weak, axis=1), 1e-300)
+        weak = weak / size[:, None]
         A = rows[strong] / lengths[strong, None]
+        paired = _opposite(
+            np.vstack((weak, A)),
+            np.concatenate(
+                (point.constraints[loose] / size, point.constraints[held] / lengths[strong])
+            ),
+            to_numpy(point.x),
+        )[: loose.size]
+        A, weak, loose = np.vstack((A, weak[paired])), weak[~paired], loose[~paired]
         return cls(
             project=_without(on_face, A),
             project_inside=_without(on_face, np.vstack((A, weak))),
@@ -110,6 +123,23 @@ class CriticalCone:
             if norm(w - before) <= LEFT * size:
                 return w / size
         return None
+
+
+def _opposite(rows: np.ndarray, values: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return which rows have an opposite among them, with no room between the two.
+
+    Along a critical direction neither function may rise, so both stay: an equality in two inequalities.
+    """
+    paired = np.zeros(len(rows), dtype=bool)
+    if len(rows) > MAX_ROWS_OF_PAIRS:
+        return paired
+    first, second = np.nonzero(rows @ rows.T < DEPENDENT - 1.0)
+    apart = np.linalg.norm(rows[first] + rows[second], axis=1)
+    size = np.abs(values) + np.abs(rows) @ np.abs(x)
+    room = -(values[first] + values[second])
+    none = (apart <= LEAST_SHARE) & (room <= LEAST_SHARE * (size[first] + size[second]))
+    paired[first[none]] = True
+    return paired
 
 
 def domain_cone(domain: Set, point: Point, gradient: Array, doubt: float) -> CriticalCone:

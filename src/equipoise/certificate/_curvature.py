@@ -8,7 +8,7 @@ a saddle or a maximum.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,6 +19,7 @@ from equipoise.certificate._critical_cone import CriticalCone, domain_cone
 from equipoise.certificate._curvature_bounds import CONVEX, NO_DIRECTION, Curvature
 from equipoise.certificate._lanczos import LeastCurvature, least_curvature
 from equipoise.certificate._products import HessianProducts
+from equipoise.certificate._secants import secant_curvature
 
 # Products at the most. A critical cone of no more dimensions is looked at completely. Chosen.
 MAX_PRODUCTS = 50
@@ -38,6 +39,7 @@ def curvature_at(
     residual: float,
     *,
     most: int = MAX_PRODUCTS,
+    earlier: Sequence[Point] = (),
     seed: int = 0,
 ) -> Curvature | None:
     """Return the least curvature at an evaluated KKT point; None where the functions have kinks.
@@ -52,6 +54,8 @@ def curvature_at(
     most : int
         Hessian products at the most; each is one evaluation where the problem has none, and three
         where the sign is not clear.
+    earlier : sequence of Point
+        Evaluated points. No more are evaluated where these show that the curvature is positive.
     seed : int
         Of the random vector that the search starts from.
     """
@@ -66,6 +70,10 @@ def curvature_at(
         return CriticalCone.at(problem, point, multipliers, gradient, doubt)
 
     outer = cone(DOUBTED_RESIDUALS * residual)
+    bend, rounding = _bending(problem, point, gradient), problem.facts.rounding
+    shown = secant_curvature(point, weights, outer.project, bend, earlier, rounding)
+    if shown is not None:
+        return _on_cone(shown, outer, exact=False)
     for central in (False, True):
         products = HessianProducts(problem, point, weights, central)
         product = _bent(products, problem, point, gradient)
@@ -73,7 +81,7 @@ def curvature_at(
         needed = found.error if found.missing == 0.0 else 0.0  # a part of the space proves nothing
         if products.exact or found.value > needed:
             break  # rough differences suffice, as they do at most minima
-    added = multipliers.any() or _bending(problem, point, gradient).any()
+    added = multipliers.any() or bend.any()
     if added and found.value - found.error <= 0.0:  # what is added may be inexact
         found = _doubted(
             found, HessianProducts(problem, point, _one(weights.size)), point, residual

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -163,11 +164,19 @@ def certify(
 
 
 def with_curvature(
-    problem: Problem, point: Point, certificate: Certificate, most: int = MAX_PRODUCTS
+    problem: Problem,
+    point: Point,
+    certificate: Certificate,
+    most: int = MAX_PRODUCTS,
+    earlier: Sequence[Point] = (),
 ) -> Certificate:
-    """Return the certificate of an evaluated point with its curvature, from at most `most` products."""
+    """Return the certificate of an evaluated point with its curvature, from at most `most` products.
+
+    Where a problem has none, points that were evaluated `earlier` may save them.
+    """
     lam, residual = certificate.multipliers, certificate.residual
-    found = curvature_at(problem, point, lam, residual, most=min(most, MAX_PRODUCTS))
+    most = min(most, MAX_PRODUCTS)
+    found = curvature_at(problem, point, lam, residual, most=most, earlier=earlier)
     return replace(certificate, curvature=found)
 
 

@@ -100,6 +100,6 @@ class Leaving:
         most = max(few, cost // COST_PER_PRODUCT)
         point = self.watched.free(certificate.x)
         try:
-            return with_curvature(self.problem, point, certificate, most)
+            return with_curvature(self.problem, point, certificate, most, self.watched.earlier)
         except UNKNOWN:
             return certificate

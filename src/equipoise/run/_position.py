@@ -27,3 +27,4 @@ class Position:
     rng: Mapping[str, Any]
     counter: Counter
     latest: Array | None  # where the latest evaluation was
+    earlier: list[Array]  # where those were that are remembered

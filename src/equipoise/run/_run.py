@@ -63,7 +63,7 @@ class Run:
         else:
             self.watch = Stopwatch(stored.seconds)
             self.rng.bit_generator.state = stored.rng
-            self.watched.resume(stored.latest)
+            self.watched.resume(stored.latest, stored.earlier)
             restarted = stored.departures.restart(solver)
             place = (stored.t, stored.state, restarted.output(stored.state))
             self.at = self.position(*place, restarted, stored.departures)
@@ -130,9 +130,10 @@ class Run:
         """Return the place after step `t`, with all that a checkpoint needs of it."""
         place = (t, state, previous, solver, departures)
         if self.store is None:
-            return Position(*place, {}, self.counter, None)
+            return Position(*place, {}, self.counter, None, [])
         rng, latest = self.rng.bit_generator.state, self.watched.latest
-        return Position(*place, rng, replace(self.counter), latest)
+        earlier = [point.x for point in self.watched.earlier]
+        return Position(*place, rng, replace(self.counter), latest, earlier)
 
     def save(self) -> None:
         """Write the checkpoint, if there is one."""
@@ -140,5 +141,5 @@ class Run:
             return
         at, examined, identity = self.at, self.examined, self.store.identity
         rest = (examined.trace, examined.best, examined.due, self.watch.seconds, at.departures)
-        run = StoredRun(identity, at.t, at.state, at.rng, at.counter, at.latest, *rest)
-        self.store.save(run)
+        place = (at.t, at.state, at.rng, at.counter, at.latest, at.earlier)
+        self.store.save(StoredRun(identity, *place, *rest))

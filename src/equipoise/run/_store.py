@@ -31,6 +31,7 @@ class StoredRun:
     rng: Mapping[str, Any]  # the generator, as it was after the step
     counter: Counter
     latest: Array | None  # where the latest evaluation was
+    earlier: list[Array]  # where those were that are remembered
     trace: Trace
     best: Certificate | None
     due: int  # the step of the next examination
@@ -83,7 +84,7 @@ class RunStore:
         if min(counts) < 0 or not 0 <= stored.seconds < np.inf:
             return "its counts or its time are negative"
         x = stored.departures.restart(self._solver).output(stored.state)[0]
-        points = (x, x if stored.latest is None else stored.latest)
+        points = (x, x if stored.latest is None else stored.latest, *stored.earlier)
         if any(tuple(point.shape) != (self._problem.dim,) for point in points):
             return "it has a point of another dimension"
         if stored.best is None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,6 +11,10 @@ import numpy as np
 from equipoise._array import Array, all_finite, square
 from equipoise._problem import Kinks, NonFiniteError, Point, Problem, Saddle
 from equipoise.problems._answers import checked_point
+
+# Points are remembered where there are at most so many variables, and so many more than there are variables.
+# Chosen: what they save is a look at the curvature, which takes one point for each direction.
+MAX_DIM_REMEMBERED, MORE_THAN_DIM = 20, 3
 
 
 @dataclass
@@ -39,6 +45,8 @@ class WatchedProblem(Problem):
         self._latest: Point | None = None  # the same, counted and checked
         self._square = 0.0  # of its `x`
         self._pulled: tuple[np.ndarray, np.ndarray] | None = None  # its latest weights and gradient
+        kept = base.dim + MORE_THAN_DIM if base.dim <= MAX_DIM_REMEMBERED else 0
+        self._earlier: deque[Point] = deque(maxlen=kept)  # the base's latest ones without products
         self._smoothed: tuple[float, WatchedProblem | None] | None = None  # the latest width
         self.dim, self.n_constraints = base.dim, base.n_constraints
         self.domain, self.names, self.facts = base.domain, base.names, base.facts
@@ -54,6 +62,7 @@ class WatchedProblem(Problem):
         evaluated = self._base.at(x)
         self._latest = self._watched(evaluated, self._counter)
         self._evaluated = evaluated
+        self._remember(evaluated)
         return self._latest
 
     @property
@@ -66,8 +75,21 @@ class WatchedProblem(Problem):
         """Where the latest evaluation was."""
         return None if self._latest is None else self._latest.x
 
-    def resume(self, latest: Array | None) -> None:
-        """Go on as if the evaluation at `latest`, counted in an earlier part of the run, were at hand."""
+    @property
+    def earlier(self) -> Sequence[Point]:
+        """Some of the latest evaluations, for which a problem without Hessian products has use."""
+        return tuple(self._earlier)
+
+    def _remember(self, evaluated: Point) -> None:
+        if self._earlier.maxlen and evaluated.hvp is None:
+            self._earlier.append(
+                replace(evaluated, x=0.0 + evaluated.x)
+            )  # `x` may be changed in place
+
+    def resume(self, latest: Array | None, earlier: Sequence[Array]) -> None:
+        """Go on as if the evaluations, counted in an earlier part of the run, were at hand."""
+        for x in earlier:
+            self._remember(self._base.at(x))
         if latest is not None:
             self._square = square(latest)
             self._evaluated = self._base.at(latest)
@@ -77,6 +99,7 @@ class WatchedProblem(Problem):
         """Let go of the latest evaluation: it refers back here, and its arrays are large."""
         self._forget_smoothed()
         self._evaluated = self._latest = self._pulled = None
+        self._earlier.clear()
 
     def free(self, x: Array) -> Point:
         """Evaluate without counting; what the solver has just evaluated at `x` is used again."""
