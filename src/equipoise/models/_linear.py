@@ -157,7 +157,7 @@ class LinearModel(Model):
         """The length of each row, the 1 of the intercept included."""
         return np.sqrt(self.features.squared_norms + self.intercept)
 
-    @property
+    @cached_property
     def units(self) -> LinearUnits:
         """How parameters relate to coefficients of the columns of `A`."""
         features = self.features

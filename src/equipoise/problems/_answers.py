@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -50,13 +49,12 @@ def checked_point(problem: Problem, point: Any) -> Point:
             return answer
         return _numbers(type(problem).__name__, "jacobian", answer, shape)
 
-    return replace(
-        point,
-        values=values,
-        vjp=vjp,
-        hvp=None if product is None else hvp,
-        jacobian=None if rows is None else jacobian,
+    forwarded = (
+        None if product is None else hvp,
+        point.curvature,
+        None if rows is None else jacobian,
     )
+    return Point(point.x, values, vjp, *forwarded)
 
 
 def _derivative(problem: Problem, kind: str, weights: np.ndarray, answer: Any) -> Array:

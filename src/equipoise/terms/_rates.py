@@ -84,11 +84,7 @@ class Rates(ScoreSum):
         """Return the thresholded rates for each threshold: one pass over the weights for all."""
         if not self.function.counts or self.sign is not None:
             return np.full((count, self.size), np.nan)
-        inside = sparse.csr_array(
-            (np.ones(self.n_rows), places, np.arange(self.n_rows + 1)),
-            shape=(self.n_rows, count + 1),
-        )
-        between = (inside.T @ self.weights.matrix).toarray()  # two neighbouring thresholds
+        between = self.weights.by_place(places, count + 1)  # two neighbouring thresholds
         positive = np.cumsum(between[:0:-1], axis=0)[::-1]
         high, low = self.function.thresholded(Scores(np.array([1.0, -1.0])))
         return low * between.sum(axis=0) + (high - low) * positive

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
 from equipoise._status import Status
 from equipoise.constraints import Binding
@@ -159,6 +158,4 @@ def allowances(binding: Binding, rounding: float, tol: float) -> np.ndarray:
 
 def largest_steps(problem: LearningProblem) -> np.ndarray:
     """Return the most that one row's prediction adds to each counted value (m,); 0 if not known."""
-    rates = sparse.diags_array(problem.rows.largest)
-    shares = abs(problem.combination.coefficients[1:]) @ rates
-    return shares.max(axis=1).toarray().ravel()
+    return problem.combination.largest_changes(problem.rows.largest)[1:]
