@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -28,6 +29,7 @@ from equipoise.estimators._training import Previous, Task, Training
 from equipoise.problems import LearningProblem
 from equipoise.rows import MemoryTable, Table
 from equipoise.rows._positive import turned
+from equipoise.run import Budget
 
 
 def fit_two_classes(
@@ -36,6 +38,7 @@ def fit_two_classes(
     table: Table,
     aim: float = 1.0,
     walk: Walk | OrderStatistic | CrossValidated | None = None,
+    learn: Callable[[Budget], tuple[Table, Walk | None]] | None = None,
 ) -> tuple[LearningProblem, Candidate]:
     """Fit an estimator to the rows of a table, wherever they are; return its problem and the model.
 
@@ -45,9 +48,13 @@ def fit_two_classes(
     3. keep the model, its certificate, trace and report
     4. warn or raise where bounds are not met, or the budget ended first
 
-    `aim` is the share of the tolerance that the solver aims for.
+    `aim` is the share of the tolerance that the solver aims for. `learn` is called first, within the budget,
+    and returns the table to use instead, with features that it has learnt, and the walk.
     """
+    given = table
     with suitable_threads(table), estimator._budget() as budget:
+        if learn is not None:
+            table, walk = learn(budget)
         previous = _previous(estimator, table.labels)
         training = Training(task, table, estimator._runner(budget, aim), previous)
         binding, unconstrained = training.bind_and_compare()  # 1
@@ -73,7 +80,7 @@ def fit_two_classes(
         if report.promise is not None:
             fit = unpromised(fit, report.promise)
         model = {"report_": report, **estimator._kept(fitted_model(training, problem.rows, fit.x))}
-        estimator._store(fit, budget, table.dtype, {**model, "fingerprint_": table.fingerprint()})
+        estimator._store(fit, budget, given.dtype, {**model, "fingerprint_": given.fingerprint()})
     owner, chosen = task.owner, estimator.on_infeasible
     if report.promise is None:
         complain(owner, chosen, broken, fit)  # 4
@@ -110,7 +117,7 @@ def walk_of(estimator: Any, task: Task, table: MemoryTable, groups: Any = None) 
 
 def _previous(estimator: Any, labels: np.ndarray) -> Previous | None:
     """Return the last model with `warm_start`, if there is one, for the classes of a table."""
-    if not estimator.warm_start or not hasattr(estimator, "coef_"):
+    if not getattr(estimator, "warm_start", False) or not hasattr(estimator, "coef_"):
         return None
     last = getattr(estimator, "result_", None)
     coef, intercept = turned(labels, estimator.coef_, estimator.intercept_)

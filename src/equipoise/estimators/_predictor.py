@@ -118,7 +118,11 @@ class LinearPredictor:
         dtype = FLOATS if single else np.float64  # no less precise than the fit
         with naming(type(self).__name__, "X"):
             X = validate_data(self, X, accept_sparse="csr", dtype=dtype, reset=False)
-        return linear_scores(X, self.coef_, self.intercept_)
+        return linear_scores(self._features(X), self.coef_, self.intercept_)
+
+    def _features(self, X: Any) -> Any:
+        """Return what the weights multiply, of checked rows: the rows themselves."""
+        return X
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the predicted labels."""

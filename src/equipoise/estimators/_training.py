@@ -114,9 +114,7 @@ class Training:
     ) -> None:
         self.task, self.runner, self.previous = task, runner, previous
         table = table.ordered()
-        self.table = (
-            table.class_weighted(_class_weights(task, table)) if task.class_weight else table
-        )
+        self.table = class_weighted(task, table)
         free = task.radius is None
         scales = column_scales(task.owner, table) if free else (None, None)
         self.units = LinearUnits(table.n_columns, task.fit_intercept and free, *scales)
@@ -251,6 +249,11 @@ def score_on(task: Task, table: Table, rows: RowSums, x: np.ndarray) -> float:
     counted = rows.summing(binding.specs).thresholded(x)
     values = binding.combination.plain_values(counted)[1:]
     return float(binding.measured(values, lambda: counted)[0])
+
+
+def class_weighted(task: Task, table: Any) -> Any:
+    """Return the table with the task's class weights in the objective."""
+    return table.class_weighted(_class_weights(task, table)) if task.class_weight else table
 
 
 def _class_weights(task: Task, table: Table) -> Mapping[Any, float]:

@@ -171,6 +171,13 @@ class MemoryTable(Table):
         made._whole = (given if self.order is None else given[self.order])[rows], size
         return made
 
+    def with_features(self, X: np.ndarray) -> MemoryTable:
+        """Return the table with other features of the same rows."""
+        changed = copy(self)
+        changed.X, changed.n_columns, changed.dtype = X, X.shape[1], X.dtype
+        changed.is_sparse, changed._members = False, {}
+        return changed
+
     def own(self, values: np.ndarray) -> np.ndarray:
         """Return the entries for this table's rows of a vector for all rows that it is a part of."""
         if self._whole is None or len(values) != self._whole[1]:

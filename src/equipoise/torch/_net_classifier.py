@@ -1,0 +1,246 @@
+"""A neural network that keeps its constraints on the true metric."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags
+
+from equipoise.constraints import Constraint, Expression, Quotient, Unfairness
+from equipoise.estimators._bound_parameters import BoundParameters
+from equipoise.estimators._fit import fit_two_classes
+from equipoise.estimators._inputs import read_table
+from equipoise.estimators._predictor import LinearPredictor
+from equipoise.estimators._sklearn import Interval, StrOptions, check_parameters
+from equipoise.estimators._training import Task
+from equipoise.torch._net_fit import NetFit
+from equipoise.torch._net_rows import as_rows
+
+
+class ConstrainedNetClassifier(BoundParameters, LinearPredictor, ClassifierMixin, BaseEstimator):
+    """A neural network for two classes under constraints on its predictions.
+
+    The network is trained by mini-batches under the constraints. Then its last layer, a linear model of the
+    features before it, is fitted as `ConstrainedClassifier` is: so the bounds hold on *counted* training
+    rates, and the certificate says that no other last layer does better on these features.
+
+    Parameters
+    ----------
+    constraints, objective : as in `ConstrainedClassifier`
+    module : torch.nn.Module or callable, optional
+        The network, or a function without arguments that makes it: rows (n, d) to scores (n,) or (n, 1).
+        It is copied; rows come standardised, in its own precision. Its last layer
+        should be a ``torch.nn.Linear(..., 1)`` whose output is the score; of any other module only the
+        scale and the threshold of the scores are fitted at the end. By default a multilayer perceptron.
+    hidden_layer_sizes : sequence of int, optional
+        Of the default network: by default (16,), (32, 32) or (64, 64), with fewer or more rows.
+    dropout : float
+        Of the default network.
+    learning_rate : float
+        Of AdamW at first; it falls to 0 along a cosine.
+    weight_decay : float
+    batch_size : int, optional
+        By default about a 64th of the rows, from 32 to 512. Every batch has its share of every group and class.
+    max_epochs : int, optional
+        By default 30, and more where 1,500 steps take more.
+    patience : int
+        Training ends after so many epochs without a better one.
+    validation_fraction : float
+        The share of rows that the best epoch is chosen by. The last layer is fitted on all rows.
+    C : float
+        Inverse strength of the penalty on the last layer, as in `ConstrainedClassifier`.
+    device : str
+        Where the network is trained and evaluated, such as "cuda". The last layer is fitted on the CPU.
+    pos_label, class_weight, on_infeasible, tol, max_steps, max_seconds, verbose, min_cell, small_cells, random_state :
+        As in `ConstrainedClassifier`. The network gets at most 70 % of `max_seconds`.
+    callback : callable, optional
+        Called after every step of the fit of the last layer, as in `ConstrainedClassifier`.
+    confidence, held_out, ordered : as in `ConstrainedClassifier`
+        The network is trained on the rows that are not held out.
+
+    Attributes
+    ----------
+    module_ : torch.nn.Module
+        The trained network, in its `eval` mode, of standardised rows.
+    coef_, intercept_ : ndarray
+        The last layer, in double precision.
+    center_, scale_ : ndarray of shape (d,)
+        What is subtracted from the columns, and what they are divided by.
+    epochs_ : tuple of Epoch
+        Loss and largest counted violation on the validation rows, after every epoch.
+    network_residual_ : float
+        The norm of the Lagrangian's gradient with respect to *all* parameters of the network, without
+        penalties. It is not near 0, since training ends early.
+    report_ : Report
+        Compared with the last layer without constraints on the same features.
+    certificate_ : Certificate
+        Of the last layer, given the features.
+    classes_, n_features_in_, n_iter_, pos_label_, calibration_, fingerprint_, dtype_, status_, trace_, result_ :
+        As in `ConstrainedClassifier`; `n_iter_` counts mini-batches too, `trace_` is of the last layer.
+
+    Examples
+    --------
+    >>> from equipoise import demographic_parity
+    >>> from equipoise.datasets import make_census
+    >>> from equipoise.torch import ConstrainedNetClassifier
+    >>> data = make_census(2000, seed=0)
+    >>> model = ConstrainedNetClassifier(demographic_parity(0.05), max_epochs=5)
+    >>> model = model.fit(data.X, data.y, sensitive_features=data.groups)
+    >>> all(line.holds for line in model.report_.constraints)
+    True
+    """
+
+    solver = "auto"  # of the last layer
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        "hidden_layer_sizes": ["array-like", None],
+        "dropout": [Interval(Real, 0, 1, closed="left")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "weight_decay": [Interval(Real, 0, None, closed="left")],
+        "batch_size": [Interval(Integral, 1, None, closed="left"), None],
+        "max_epochs": [Interval(Integral, 1, None, closed="left"), None],
+        "patience": [Interval(Integral, 1, None, closed="left")],
+        "validation_fraction": [Interval(Real, 0, 1, closed="left")],
+        "C": [Interval(Real, 1e-20, 1e20, closed="both")],
+        "device": [str],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "on_infeasible": [StrOptions({"warn", "raise", "ignore"})],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_steps": [Interval(Integral, 1, None, closed="left")],
+        "max_seconds": [Interval(Real, 0, None, closed="left"), None],
+        "verbose": ["boolean", Interval(Integral, 0, None, closed="left")],
+        "callback": [callable, None],
+        "min_cell": [Interval(Integral, 2, None, closed="left")],
+        "small_cells": [StrOptions({"raise", "skip", "pool"})],
+        "random_state": ["random_state"],
+        "confidence": [Interval(Real, 0, 1, closed="neither"), None],
+        "held_out": [Interval(Real, 0, 1, closed="neither")],
+        "ordered": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        constraints: Constraint | list[Constraint] | tuple[Constraint, ...] = (),
+        *,
+        objective: Expression | Quotient | Unfairness | None = None,
+        module: Any = None,
+        hidden_layer_sizes: Any = None,
+        dropout: float = 0.0,
+        learning_rate: float = 2e-3,
+        weight_decay: float = 1e-2,
+        batch_size: int | None = None,
+        max_epochs: int | None = None,
+        patience: int = 8,
+        validation_fraction: float = 0.1,
+        C: float = 1.0,
+        device: str = "cpu",
+        pos_label: Any = None,
+        class_weight: Any = None,
+        on_infeasible: str = "warn",
+        tol: float = 1e-6,
+        max_steps: int = 1000,
+        max_seconds: float | None = None,
+        verbose: bool | int = False,
+        callback: Any = None,
+        min_cell: int = 10,
+        small_cells: str = "raise",
+        random_state: Any = None,
+        confidence: float | None = None,
+        held_out: float = 0.5,
+        ordered: bool = False,
+    ) -> None:
+        self.constraints = constraints
+        self.objective = objective
+        self.module = module
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.dropout = dropout
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.batch_size = batch_size
+        self.max_epochs = max_epochs
+        self.patience = patience
+        self.validation_fraction = validation_fraction
+        self.C = C
+        self.device = device
+        self.pos_label = pos_label
+        self.class_weight = class_weight
+        self.on_infeasible = on_infeasible
+        self.tol = tol
+        self.max_steps = max_steps
+        self.max_seconds = max_seconds
+        self.verbose = verbose
+        self.callback = callback
+        self.min_cell = min_cell
+        self.small_cells = small_cells
+        self.random_state = random_state
+        self.confidence = confidence
+        self.held_out = held_out
+        self.ordered = ordered
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+    ) -> ConstrainedNetClassifier:
+        """Train the network, and fit its last layer.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n, d)
+            Sparse rows are made dense.
+        y, sensitive_features, sample_weight, groups : as in `ConstrainedClassifier.fit`
+        """
+        check_parameters(self)
+        table, names = read_table(self, X, y, sensitive_features, sample_weight)
+        if len(table.classes) > 2:
+            raise ValueError(
+                f"Only binary classification is supported. {type(self).__name__} got "
+                f"{len(table.classes)} classes."
+            )
+        task = self._task()
+        work = NetFit(self, task, table, groups)
+        self.sensitive_names_ = names
+        _, fit = fit_two_classes(self, task, table, learn=work.learn)
+        work.finish(fit)
+        return self
+
+    def _task(self) -> Task:
+        return Task(
+            type(self).__name__,
+            self.constraints,
+            self.objective,
+            C=self.C,
+            class_weight=self.class_weight,
+            min_cell=self.min_cell,
+            small_cells=self.small_cells,
+        )
+
+    def _features(self, X: Any) -> np.ndarray:
+        """Return what the last layer gets of checked rows."""
+        return self._body.arrays(as_rows(X, self.center_, self.scale_, self._body.module))
+
+    def _packed(self) -> dict[str, Any]:
+        """Return the attributes to store, with the network as arrays."""
+        return self._body.packed(type(self).__name__, vars(self), self.module)
+
+    @classmethod
+    def _unpacked(cls, found: dict[str, Any]) -> dict[str, Any]:
+        """Return the attributes of a stored model, with its network made anew."""
+        from equipoise.torch._net_stored import unpacked
+
+        return unpacked(cls.__name__, found)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        tags.non_deterministic = False
+        return tags
+
+

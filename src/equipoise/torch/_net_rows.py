@@ -1,0 +1,29 @@
+"""Rows of a table as what a network takes: standardised tensors, in its precision and on its device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+
+def as_rows(X: Any, centre: np.ndarray, scale: np.ndarray, module: Any) -> Any:
+    """Return rows as a tensor for a module: standardised, like its parameters."""
+    import torch
+
+    dense = X.toarray() if sparse.issparse(X) else np.asarray(X)
+    like = next((p for p in module.parameters() if p.is_floating_point()), torch.zeros(1))
+    standardised = (dense.astype(np.float64) - centre) / scale
+    return torch.as_tensor(standardised).to(dtype=like.dtype, device=like.device)
+
+
+def centre_and_scale(X: Any, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return weighted means and standard deviations of the columns; 1 of a constant one."""
+    X = X.toarray() if sparse.issparse(X) else np.asarray(X)
+    X = X.astype(np.float64)
+    share = weight / weight.sum()
+    centre = share @ X
+    scale = np.sqrt(share @ (X - centre) ** 2)
+    size = np.abs(X).max(axis=0, initial=0.0)
+    return centre, np.where(scale > 1e-12 * size, scale, 1.0)
