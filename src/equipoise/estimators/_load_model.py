@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,8 @@ from equipoise.run._storable import storable_types
 KINDS = {
     kind.__name__: kind for kind in (ConstrainedClassifier, NeymanPearsonClassifier, AUCClassifier)
 }
+# Estimators of layers above this one, and where they are; no file can name another place.
+ELSEWHERE = {"ConstrainedNetClassifier": "equipoise.torch"}
 ATTRIBUTE = re.compile(r"[a-z][a-z0-9_]*_")
 RECORDS = {"result_": Result, "report_": Report, "calibration_": Calibration, "stream_": Stream}
 
@@ -45,7 +48,7 @@ def load_model(path: Any) -> Any:
 
     Returns
     -------
-    ConstrainedClassifier, NeymanPearsonClassifier or AUCClassifier
+    ConstrainedClassifier, NeymanPearsonClassifier, AUCClassifier or torch.ConstrainedNetClassifier
         Its predictions are those of the model that was saved, bit for bit.
 
     Raises
@@ -86,6 +89,8 @@ def load_model(path: Any) -> Any:
 def _restored(stored: StoredModel) -> Any:
     """Return the estimator; raise where a parameter or an attribute is not what it must be."""
     kind: Any = KINDS.get(stored.estimator)
+    if stored.estimator in ELSEWHERE:
+        kind = getattr(import_module(ELSEWHERE[stored.estimator]), stored.estimator)
     if kind is None:
         raise UnreadableError(f"it holds a {stored.estimator[:80]}, which is not known here")
     model = kind()
@@ -102,6 +107,7 @@ def _restored(stored: StoredModel) -> Any:
             raise UnreadableError(f"its {name} is none")
     if (result := found.get("result_")) is not None:
         found |= {name: getattr(result, part) for name, part in OF_RESULT.items()}
+    found = kind._unpacked(found)
     _require_scoring(found)
     if "dtype_" in found:
         found["dtype_"] = np.dtype(found["dtype_"])
@@ -114,13 +120,14 @@ def _require_scoring(found: dict[str, Any]) -> None:
     classes, coef, intercept = found["classes_"], found["coef_"], found["intercept_"]
     K, rows = len(classes), 1 if len(classes) == 2 else len(classes)
     columns = found["n_features_in_"]
+    weights = columns if "center_" not in found else len(coef[0])  # of a network's last layer
     names = found.get("feature_names_in_")
     sensitive = found.get("sensitive_names_", ())
     calibration = found["calibration_"]
     right = {
         "classes_": classes.ndim == 1 and K >= 2 and len(set(classes.tolist())) == K,
         "n_features_in_": type(columns) is int and columns >= 1,
-        "coef_": coef.shape == (rows, columns) and _are_numbers(coef),
+        "coef_": coef.shape == (rows, weights) and _are_numbers(coef),
         "intercept_": intercept.shape == (rows,) and _are_numbers(intercept),
         "calibration_": 0.0 < calibration.slope < math.inf
         and len(calibration.offsets) == K - 1

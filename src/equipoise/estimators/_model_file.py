@@ -19,7 +19,7 @@ from equipoise.run._files import write_whole
 from equipoise.run._storable import storable_types
 
 MODEL = Form("model", 1, "model")  # the first version of its form
-OWN = "equipoise.estimators."  # where the estimators are defined that can be stored
+OWN = "equipoise."  # where the estimators are defined that can be stored
 
 # What is a part of `result_`, and is not stored twice.
 OF_RESULT = {"certificate_": "certificate", "status_": "status", "trace_": "trace"}
@@ -57,7 +57,7 @@ def save_model(estimator: Any, path: Any) -> None:
         owner,
         _versions(),
         _parameters(owner, estimator.get_params(deep=False)),
-        _attributes(vars(estimator)),
+        _attributes(estimator._packed()),
     )
     try:
         pieces = list(pack(contents, storable_types(), MODEL))

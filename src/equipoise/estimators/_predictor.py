@@ -137,6 +137,15 @@ class LinearPredictor:
     def _positive_is_first(self) -> bool:
         return bool(getattr(self, "pos_label_", self.classes_[1]) == self.classes_[0])
 
+    def _packed(self) -> dict[str, Any]:
+        """Return the attributes to store, as data."""
+        return vars(self)
+
+    @classmethod
+    def _unpacked(cls, found: dict[str, Any]) -> dict[str, Any]:
+        """Return the attributes of what was stored; raise where something does not fit."""
+        return found
+
     def save(self, path: Any) -> None:
         """Write the model to a file, which `load_model` reads without running any code in it.
 

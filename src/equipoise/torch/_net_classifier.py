@@ -18,6 +18,7 @@ from equipoise.estimators._sklearn import Interval, StrOptions, check_parameters
 from equipoise.estimators._training import Task
 from equipoise.torch._net_fit import NetFit
 from equipoise.torch._net_rows import as_rows
+from equipoise.torch._net_stored import packed, unpacked
 
 
 class ConstrainedNetClassifier(BoundParameters, LinearPredictor, ClassifierMixin, BaseEstimator):
@@ -227,13 +228,11 @@ class ConstrainedNetClassifier(BoundParameters, LinearPredictor, ClassifierMixin
 
     def _packed(self) -> dict[str, Any]:
         """Return the attributes to store, with the network as arrays."""
-        return self._body.packed(type(self).__name__, vars(self), self.module)
+        return packed(type(self).__name__, vars(self), self.module)
 
     @classmethod
     def _unpacked(cls, found: dict[str, Any]) -> dict[str, Any]:
         """Return the attributes of a stored model, with its network made anew."""
-        from equipoise.torch._net_stored import unpacked
-
         return unpacked(cls.__name__, found)
 
     def __sklearn_tags__(self) -> Tags:
