@@ -41,10 +41,12 @@ class ConstrainedNetClassifier(BoundParameters, LinearPredictor, ClassifierMixin
     dropout : float
         Of the default network.
     learning_rate : float
-        Of AdamW at first; it falls to 0 along a cosine.
+        Of AdamW at first, at most 1; it falls to 0 along a cosine.
     weight_decay : float
+        Of AdamW, at most 1.
     batch_size : int, optional
-        By default about a 64th of the rows, from 32 to 512. Every batch has its share of every group and class.
+        By default about a 64th of the rows, from 32 to 512. Every batch has its share of every group and
+        class.
     max_epochs : int, optional
         By default 30, and more where 1,500 steps take more.
     patience : int
@@ -55,8 +57,9 @@ class ConstrainedNetClassifier(BoundParameters, LinearPredictor, ClassifierMixin
         Inverse strength of the penalty on the last layer, as in `ConstrainedClassifier`.
     device : str
         Where the network is trained and evaluated, such as "cuda". The last layer is fitted on the CPU.
-    pos_label, class_weight, on_infeasible, tol, max_steps, max_seconds, verbose, min_cell, small_cells, random_state :
+    pos_label, class_weight, on_infeasible, tol, max_steps, max_seconds, verbose, random_state :
         As in `ConstrainedClassifier`. The network gets at most 70 % of `max_seconds`.
+    min_cell, small_cells : as in `ConstrainedClassifier`
     callback : callable, optional
         Called after every step of the fit of the last layer, as in `ConstrainedClassifier`.
     confidence, held_out, ordered : as in `ConstrainedClassifier`
@@ -79,7 +82,7 @@ class ConstrainedNetClassifier(BoundParameters, LinearPredictor, ClassifierMixin
         Compared with the last layer without constraints on the same features.
     certificate_ : Certificate
         Of the last layer, given the features.
-    classes_, n_features_in_, n_iter_, pos_label_, calibration_, fingerprint_, dtype_, status_, trace_, result_ :
+    classes_, n_features_in_, n_iter_, pos_label_, calibration_, dtype_, status_, trace_, result_ :
         As in `ConstrainedClassifier`; `n_iter_` counts mini-batches too, `trace_` is of the last layer.
 
     Examples
@@ -99,8 +102,8 @@ class ConstrainedNetClassifier(BoundParameters, LinearPredictor, ClassifierMixin
     _parameter_constraints: dict = {  # noqa: RUF012
         "hidden_layer_sizes": ["array-like", None],
         "dropout": [Interval(Real, 0, 1, closed="left")],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "weight_decay": [Interval(Real, 0, None, closed="left")],
+        "learning_rate": [Interval(Real, 0, 1, closed="right")],
+        "weight_decay": [Interval(Real, 0, 1, closed="both")],
         "batch_size": [Interval(Integral, 1, None, closed="left"), None],
         "max_epochs": [Interval(Integral, 1, None, closed="left"), None],
         "patience": [Interval(Integral, 1, None, closed="left")],
@@ -228,7 +231,7 @@ class ConstrainedNetClassifier(BoundParameters, LinearPredictor, ClassifierMixin
 
     def _packed(self) -> dict[str, Any]:
         """Return the attributes to store, with the network as arrays."""
-        return packed(type(self).__name__, vars(self), self.module)
+        return packed(type(self).__name__, dict(vars(self)), self.module)
 
     @classmethod
     def _unpacked(cls, found: dict[str, Any]) -> dict[str, Any]:
@@ -241,5 +244,3 @@ class ConstrainedNetClassifier(BoundParameters, LinearPredictor, ClassifierMixin
         tags.input_tags.sparse = True
         tags.non_deterministic = False
         return tags
-
-

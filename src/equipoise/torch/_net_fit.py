@@ -191,4 +191,6 @@ class NetFit:
 def _without_budgets(constraints: Any) -> Any:
     """Return the rules that do not refer to the loss of a model without constraints."""
     listed = constraints if isinstance(constraints, list | tuple) else [constraints]
+    if not any("best_loss" in getattr(rule, "needs", ()) for rule in listed):
+        return constraints
     return [rule for rule in listed if "best_loss" not in getattr(rule, "needs", ())]

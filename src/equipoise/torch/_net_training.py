@@ -149,7 +149,8 @@ def train(
             _step(owner, module, X, sums.rows(rows, n / rows.size), rows, multipliers, optimizer)
             budget.steps += 1
             budget.stepped(0, None)
-        schedule.step()
+        if budget.steps:  # none where the time was over before the first batch
+            schedule.step()
         multipliers.end_epoch()
         history.append(judge(module))
         price = 2.0 * float(multipliers.lam.max(initial=0.0)) + 1.0
@@ -160,6 +161,7 @@ def train(
             break
     assert best is not None
     module.load_state_dict(best[1])
+    module.zero_grad(set_to_none=True)  # of the last batch: of no use to whoever gets the module
     module.eval()
     return history
 

@@ -3,14 +3,59 @@
 import numpy as np
 import torch
 
-from equipoise.torch import ModuleModel
-from tests.inputs.examples.shared import X
-from tests.inputs.zoo import flag, optional, strict
+from equipoise import demographic_parity, rate
+from equipoise.torch import ConstrainedNetClassifier, ModuleModel
+from tests.inputs.examples.estimators import shared, weights
+from tests.inputs.examples.shared import GROUPS, PARITY, X, Y
+from tests.inputs.zoo import also, count, flag, optional, share, strict
 
 MODULE = torch.nn.Linear(2, 1)
+PROMISING = ConstrainedNetClassifier(
+    demographic_parity(0.9), max_epochs=1, max_steps=3, on_infeasible="ignore", confidence=0.5
+)
+taken = {name: kind for name, kind in shared.items() if name not in ("solver", "warm_start")}
+
+
+def network(**parameters):
+    """Fit a constrained network."""
+    ConstrainedNetClassifier(**parameters).fit(X, Y, sensitive_features=GROUPS)
+
+
 MODEL = ModuleModel(MODULE, X)
 
 EXAMPLES = {
+    "torch.ConstrainedNetClassifier": (
+        network,
+        {
+            "constraints": also(strict(PARITY), "empty list", "empty array"),
+            "objective": optional(strict(rate("loss"))),
+            "module": optional(strict(None)),
+            "hidden_layer_sizes": optional(also(strict([4]), "empty list", "empty array")),
+            "dropout": share(0.1),
+            "learning_rate": share(1e-3),
+            "weight_decay": share(0.01),
+            "batch_size": optional(count(8)),
+            "max_epochs": optional(count(1)),
+            "patience": count(1),
+            "validation_fraction": share(0.1),
+            "device": strict("cpu"),
+            "pos_label": optional(strict(0)),
+            "class_weight": optional(strict("balanced")),
+            "min_cell": count(2),
+            "small_cells": strict("skip"),
+            **taken,
+        },
+    ),
+    "torch.ConstrainedNetClassifier.fit": (
+        PROMISING.fit,
+        {
+            "X": strict(X),
+            "y": strict(Y),
+            "sensitive_features": strict(GROUPS),
+            "sample_weight": weights,
+            "groups": optional(strict(np.arange(40))),
+        },
+    ),
     "torch.ModuleModel": (
         ModuleModel,
         {"module": strict(MODULE), "X": strict(X), "smooth": optional(flag(True))},

@@ -1,0 +1,167 @@
+"""Networks under constraints: bounds counted, what is certified, modules of all kinds, storing."""
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from equipoise import demographic_parity, equalized_odds, load_model
+from equipoise._check import InputError
+from equipoise.datasets import make_census
+from equipoise.estimators import ModelFileError
+from equipoise.torch import ConstrainedNetClassifier
+from equipoise.torch._net_batches import batches
+
+DATA = make_census(2000, seed=0)
+WEIGHTED = "mini-batches of repeated rows are others than those of weighted rows"
+WHOLE = {
+    f"check_sample_weight_equivalence_on_{kind}_data": WEIGHTED for kind in ("dense", "sparse")
+}
+
+
+def fitted(rule, **parameters):
+    model = ConstrainedNetClassifier(rule, **{"max_epochs": 3, **parameters})
+    return model.fit(DATA.X, DATA.y, sensitive_features=DATA.groups)
+
+
+def gap(model, X=DATA.X, groups=DATA.groups):
+    positive = model.predict(X) == model.pos_label_
+    rates = [positive[groups == value].mean() for value in np.unique(groups)]
+    return max(rates) - min(rates)
+
+
+@parametrize_with_checks(
+    [ConstrainedNetClassifier(max_epochs=5)], expected_failed_checks=lambda _: WHOLE
+)
+def test_estimator_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("rule", [demographic_parity(0.03), equalized_odds(0.05)])
+def test_bounds_hold_by_counting(rule):
+    free, model = fitted(()), fitted(rule)
+    assert all(line.holds for line in model.report_.constraints)
+    if rule == demographic_parity(0.03):
+        assert gap(model) <= 0.03 + 1e-12 < gap(free)
+
+
+def test_the_certificate_is_of_the_last_layer_and_says_so():
+    model = fitted(demographic_parity(0.03))
+    assert model.certificate_.residual <= 1e-6
+    assert "given the features" in model.result_.message
+    Z = torch.tensor((DATA.X - model.center_) / model.scale_, requires_grad=False)
+    np.testing.assert_allclose(
+        model.module_(Z).detach().numpy()[:, 0], model.decision_function(DATA.X), atol=1e-10
+    )
+
+
+def test_the_residual_without_rules_is_the_gradient_of_the_mean_loss():
+    model = fitted(())
+    Z = torch.tensor((DATA.X - model.center_) / model.scale_)
+    target = torch.tensor((DATA.y == model.pos_label_).astype(float))
+    loss = torch.nn.functional.binary_cross_entropy_with_logits(model.module_(Z)[:, 0], target)
+    loss.backward()
+    squares = sum(float((p.grad**2).sum()) for p in model.module_.parameters())
+    assert model.network_residual_ == pytest.approx(squares**0.5, rel=1e-6)
+
+
+def test_the_same_seed_gives_the_same_network_and_leaves_the_global_one_alone():
+    before = torch.get_rng_state()
+    first, again = fitted(demographic_parity(0.03)), fitted(demographic_parity(0.03))
+    assert torch.equal(before, torch.get_rng_state())
+    assert np.array_equal(first.decision_function(DATA.X), again.decision_function(DATA.X))
+    other = fitted(demographic_parity(0.03), random_state=1)
+    assert not np.array_equal(first.coef_, other.coef_)
+
+
+def odd_network():
+    return torch.nn.Sequential(
+        torch.nn.Linear(14, 8), torch.nn.BatchNorm1d(8), torch.nn.ReLU(), torch.nn.Dropout(0.3),
+        torch.nn.Linear(8, 1),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("made", [False, True])
+def test_modules_with_dropout_and_batch_norm(dtype, made):
+    given = odd_network().to(dtype)
+    before = {name: value.clone() for name, value in given.state_dict().items()}
+    model = fitted(demographic_parity(0.03), module=(lambda: given) if made else given)
+    assert gap(model) <= 0.03 + 1e-12
+    assert not model.module_.training
+    assert model.module_[-1].weight.dtype == dtype
+    assert all(torch.equal(before[name], value) for name, value in given.state_dict().items())
+    assert clone(model).module is not None
+    with pytest.raises(ModelFileError, match="of your own is code"):
+        model.save("never.model")
+
+
+class Scaled(torch.nn.Module):
+    """No linear layer gives the score: only its scale and threshold are fitted."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(14, 1)
+
+    def forward(self, rows):
+        return torch.tanh(self.layer(rows))[:, 0]
+
+
+def test_a_module_without_a_linear_last_layer():
+    model = fitted((), module=Scaled())
+    assert model.coef_.shape == (1, 1)
+    assert model.score(DATA.X, DATA.y) > 0.7
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"module": 3}, "must be a torch.nn.Module"),
+        ({"module": torch.nn.Linear(14, 2)}, "scores of shape"),
+        ({"module": torch.nn.Identity()}, "require gradients"),
+        ({"device": "no such"}, "cannot be used"),
+        ({"hidden_layer_sizes": [0]}, "hidden_layer_sizes"),
+    ],
+)
+def test_what_cannot_be_used(parameters, message):
+    with pytest.raises((InputError, TypeError), match=message):
+        fitted((), **parameters)
+
+
+def test_saved_models_predict_the_same(tmp_path):
+    model = fitted(demographic_parity(0.03), dropout=0.1)
+    model.save(tmp_path / "net.model")
+    again = load_model(tmp_path / "net.model")
+    assert np.array_equal(again.decision_function(DATA.X), model.decision_function(DATA.X))
+    assert again.report_ == model.report_
+    assert again.epochs_ == model.epochs_
+
+
+def test_a_promise_is_tested_on_rows_that_the_network_has_not_seen():
+    model = fitted(demographic_parity(0.2), confidence=0.9)
+    promise = model.report_.promise
+    assert (promise.rows_trained, promise.rows_held_out) == (1000, 1000)
+
+
+def test_the_positive_class_may_be_the_first():
+    model = fitted(demographic_parity(0.03), pos_label=0)
+    assert gap(model) <= 0.03 + 1e-12
+    assert model.score(DATA.X, DATA.y) > 0.7
+    assert np.isfinite(model.network_residual_)
+
+
+def test_every_batch_has_its_share_of_every_stratum():
+    rng = np.random.default_rng(0)
+    strata = rng.choice(3, 1000, p=[0.9, 0.08, 0.02])
+    found = batches(strata, 100, rng)
+    assert sorted(np.concatenate(found)) == list(range(1000))
+    for batch in found:
+        shares = np.bincount(strata[batch], minlength=3) - np.bincount(strata) / len(found)
+        assert np.abs(shares).max() <= 2.0
+
+
+def test_time_is_kept():
+    with pytest.warns(UserWarning, match="max_seconds|not all met yet"):
+        model = fitted(demographic_parity(0.03), max_seconds=0.0)
+    assert model.status_.name == "MAX_SECONDS"
