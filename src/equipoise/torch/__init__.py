@@ -1,5 +1,6 @@
 """PyTorch: modules as models, under the same constraints; needs ``pip install 'equipoise[torch]'``."""
 
 from equipoise.torch._module_model import ModuleModel
+from equipoise.torch._optimizer import ConstrainedOptimizer
 
-__all__ = ["ModuleModel"]
+__all__ = ["ModuleModel", "ConstrainedOptimizer"]
