@@ -2,5 +2,6 @@
 
 from equipoise.torch._module_model import ModuleModel
 from equipoise.torch._net_classifier import ConstrainedNetClassifier
+from equipoise.torch._optimizer import ConstrainedOptimizer
 
-__all__ = ["ConstrainedNetClassifier", "ModuleModel"]
+__all__ = ["ConstrainedNetClassifier", "ConstrainedOptimizer", "ModuleModel"]

@@ -4,10 +4,10 @@ import numpy as np
 import torch
 
 from equipoise import demographic_parity, rate
-from equipoise.torch import ConstrainedNetClassifier, ModuleModel
+from equipoise.torch import ConstrainedNetClassifier, ConstrainedOptimizer, ModuleModel
 from tests.inputs.examples.estimators import shared, weights
 from tests.inputs.examples.shared import GROUPS, PARITY, X, Y
-from tests.inputs.zoo import also, count, flag, optional, share, strict
+from tests.inputs.zoo import also, count, flag, optional, positive, share, strict
 
 MODULE = torch.nn.Linear(2, 1)
 PROMISING = ConstrainedNetClassifier(
@@ -22,6 +22,11 @@ def network(**parameters):
 
 
 MODEL = ModuleModel(MODULE, X)
+OPTIMIZER = torch.optim.SGD(MODULE.parameters(), 0.1)
+RULE = rate("positive") <= 0.5
+LABELS = np.array([0, 1, 0, 1])
+SCORES = MODULE(torch.zeros(4, 2))
+CONSTRAINED = ConstrainedOptimizer(OPTIMIZER, RULE, LABELS)
 
 EXAMPLES = {
     "torch.ConstrainedNetClassifier": (
@@ -59,6 +64,25 @@ EXAMPLES = {
     "torch.ModuleModel": (
         ModuleModel,
         {"module": strict(MODULE), "X": strict(X), "smooth": optional(flag(True))},
+    ),
+    "torch.ConstrainedOptimizer": (
+        ConstrainedOptimizer,
+        {
+            "optimizer": strict(OPTIMIZER),
+            "constraints": also(strict(RULE), "empty list", "empty array"),
+            "y": strict(LABELS),
+            "sensitive_features": optional(strict(LABELS)),
+            "sharpness": positive(1.0),
+        },
+    ),
+    "torch.ConstrainedOptimizer.lagrangian": (
+        CONSTRAINED.lagrangian,
+        {
+            "loss": strict(SCORES.sum()),
+            "scores": strict(SCORES),
+            "y": strict(LABELS),
+            "constraints": optional(strict({})),
+        },
     ),
     "torch.ModuleModel.module_at": (MODEL.module_at, {"x": strict(np.zeros(3))}),
 }
