@@ -26,7 +26,7 @@ class ConstrainedNetClassifier(BoundParameters, LinearPredictor, ClassifierMixin
 
     The network is trained by mini-batches under the constraints. Then its last layer, a linear model of the
     features before it, is fitted as `ConstrainedClassifier` is: so the bounds hold on *counted* training
-    rates, and the certificate says that no other last layer does better on these features.
+    rates. The certificate is of this layer, given the features; it says nothing of the layers before.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ class Settings:
 
 
 @dataclass
-class Multipliers:
+class BatchMultipliers:
     """Prices of constraints, from running averages of the counted sums of mini-batches.
 
     Attributes
@@ -129,7 +129,7 @@ def train(
     held = order[: int(settings.validation * n)]
     own = np.sort(order[len(held) :]) if len(held) else np.arange(n)
     per_epoch = max(1, round(own.size / settings.batch))
-    multipliers = Multipliers(combination, min(per_epoch, WINDOW))
+    multipliers = BatchMultipliers(combination, min(per_epoch, WINDOW))
     parameters = [p for p in module.parameters() if p.requires_grad]
     optimizer = torch.optim.AdamW(
         parameters, lr=settings.learning_rate, weight_decay=settings.weight_decay
@@ -172,7 +172,7 @@ def _step(
     X: Any,
     part: ScoreSum,
     rows: np.ndarray,
-    multipliers: Multipliers,
+    multipliers: BatchMultipliers,
     optimizer: Any,
 ) -> None:
     """Take one step, along the slopes of the weighted sums over a batch."""
