@@ -89,7 +89,6 @@ class Body:
         """
         import torch
 
-        squares = 0.0
         tensors = [p for p in self.module.parameters() if p.requires_grad]
         total = [torch.zeros_like(p) for p in tensors]
         last = torch.zeros(coef.size, dtype=torch.float64)

@@ -8,7 +8,7 @@ from equipoise.terms import Scores
 from equipoise.torch._cells import TrainingCells
 
 # A cell's means are over about so many of its newest rows: with them, a rate of one half has the standard
-# error 1/sqrt(2 * 1000 * 2), about .016. Chosen.
+# error sqrt(1/4 / 1000), about .016. Chosen.
 REMEMBERED_ROWS = 1000.0
 
 # They forget no more slowly than in so many steps, however few rows of a cell there are in a batch: older
