@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from equipoise import ConstrainedClassifier, demographic_parity
-from equipoise.rows import _memory_table
+from equipoise.rows import _memory_rows, _memory_table
 
 
 @pytest.mark.parametrize(
@@ -42,5 +42,5 @@ def test_a_fit_adds_less_than_three_times_the_data(n, d, density, loss):
 def test_rows_are_copied_to_order_them_only_where_that_is_little(monkeypatch):
     table = _memory_table.MemoryTable(np.array([1, 0, 1]), np.arange(6.0).reshape(3, 2))
     assert table.in_order().X is not table.X
-    monkeypatch.setattr(_memory_table, "ORDERED_UP_TO", 6 * 8 - 1)
+    monkeypatch.setattr(_memory_rows, "ORDERED_UP_TO", 6 * 8 - 1)
     assert table.in_order() is table
