@@ -45,6 +45,22 @@ def test_small_bounds_are_used_up_as_a_moved_threshold_would(bound):
     assert found[1] <= (scores[y == 1] <= threshold).mean() + 0.02
 
 
+@pytest.mark.parametrize("seed", [1, 3, 5])
+@pytest.mark.parametrize("bound", [0.0, 0.0005, 0.001, 0.02])
+def test_no_fewer_positives_are_found_than_by_a_moved_threshold(seed, bound):
+    """Where a bound is worth a few rows, each of them counts."""
+    rng = np.random.default_rng(seed)
+    y = (rng.random(5000) < 0.02).astype(int)
+    X = rng.normal(size=(5000, 8)) + np.outer(y, rng.uniform(0.0, 1.2, 8))
+    X = StandardScaler().fit_transform(X)
+    found = NeymanPearsonClassifier(bound).fit(X, y).class_errors_
+    assert found[0] <= bound
+    scores = LogisticRegression(tol=1e-8).fit(X, y).decision_function(X)
+    others = np.sort(scores[y == 0])
+    threshold = others[others.size - 1 - int(bound * others.size)]
+    assert found[1] <= (scores[y == 1] <= threshold).mean()
+
+
 def test_a_looser_bound_lowers_the_other_error(census):
     found = [
         NeymanPearsonClassifier(bound).fit(census.X, census.y).class_errors_[1]

@@ -227,7 +227,7 @@ def test_where_a_quadratic_program_fails_the_largest_function_is_taken(monkeypat
     np.testing.assert_array_equal(model._newton(q, y, 1.0), np.eye(k)[int(q.argmax())])
 
 
-@pytest.mark.parametrize("count", [0, 1, 2, 4])
+@pytest.mark.parametrize("count", [0, 1, 2, 4, 9])
 def test_rows_are_added_to_a_hessian_and_to_its_inverse(count):
     rng = np.random.default_rng(count)
     D, A, b, v = (

@@ -209,6 +209,7 @@ class Training:
                 unconstrained=known,
                 previous=last,
                 class_factors=self._class_factors(),
+                asks_errors=task.costs is not None,
                 repair=task.repair,
             )
         runner.budget.enter("solving")

@@ -50,6 +50,7 @@ def fit_counted(
     unconstrained: Unconstrained | None = None,
     previous: Result | None = None,
     class_factors: np.ndarray | None = None,
+    asks_errors: bool = False,
     repair: bool = True,
 ) -> Candidate:
     """Fit so that the bounds hold on counted rates, at little loss; see `Search` for the arguments.
@@ -60,7 +61,9 @@ def fit_counted(
     """
     factors = np.ones(2) if class_factors is None else class_factors
     judges = class_factors is not None
-    search = Search(problem, start, runner, allowed, unconstrained, previous, factors, judges)
+    search = Search(
+        problem, start, runner, allowed, unconstrained, previous, factors, judges, asks_errors
+    )
     found = run_stages(search, STAGES if repair else STAGES[:-1], no_worse_than_simple)
     if found is not None:
         return found

@@ -75,6 +75,8 @@ class Search:
         What multiplies the weights of the rows of each class where wrong predictions are counted.
     judges_errors : bool
         Whether fewer wrong predictions are what the objective stands for.
+    asks_errors : bool
+        Whether they are what was asked for, so that one row less is worth another model.
     tried : list of Candidate
         All models so far, in their order.
     """
@@ -87,6 +89,7 @@ class Search:
     previous: Result | None = None
     class_factors: np.ndarray = field(default_factory=lambda: np.ones(2))
     judges_errors: bool = True
+    asks_errors: bool = False
     tried: list[Candidate] = field(default_factory=list)
 
     def __post_init__(self) -> None:

@@ -20,7 +20,7 @@ from equipoise.estimators._counted.shifting import (
     sharpened,
     sharpness_for,
 )
-from equipoise.estimators._counted.sweep import MOST_THRESHOLDS, swept
+from equipoise.estimators._counted.sweep import swept
 from equipoise.estimators._counted.threshold import MOVED
 from equipoise.run import Verdict
 
@@ -28,9 +28,9 @@ from equipoise.run import Verdict
 # the other one is not optimal for any objective. Chosen.
 WORSE, WORSE_IF_CERTIFIED = 0.01, 0.08
 MOST_MODELS = 8  # whose thresholds are looked at
-# The same beside a certified model, which is rarely far behind: the model without constraints, and some of
-# its thresholds. Chosen.
-FEW_MODELS, FEW_THRESHOLDS = 1, 256
+# The same beside a certified model, which is rarely far behind: the model without constraints and itself.
+# Chosen.
+FEW_MODELS = 2
 INTERCEPTS = (1e-3, 0.01, 0.1, 0.3, 1.0, 2.0, 3.0, 5.0)  # of a constant; the best one is taken
 CONSTANT = (
     "The bounds hold on the counted rates, by predicting the same of every row. The certificate says how "
@@ -67,16 +67,24 @@ def no_worse_than_simple(search: Search, found: Candidate) -> Candidate:
     if found.result.status is Status.INFEASIBLE:
         return found  # it is proved that there is no other
     own = search.error(found.x) if found.keeps_bounds else np.inf
-    gain = WORSE_IF_CERTIFIED if found.certified else WORSE
+    gain = _gain(search, found)
     if found.keeps_bounds and not (search.judges_errors and own > search.least_error + gain):
         return found  # 1
     simple = best_simple(search, found, own - gain)  # 2
     if simple is None:
         return found
     near = _next_to(search, simple) if simple.claim == MOVED else None  # 3
-    if near is None or search.error(near.x) > simple.error + 0.5 * WORSE:
+    slack = 0.0 if search.asks_errors else 0.5 * WORSE
+    if near is None or search.error(near.x) > simple.error + slack:
         near = simple.candidate(search)
     return replace(near, problems_solved=found.problems_solved)
+
+
+def _gain(search: Search, found: Candidate) -> float:
+    """Return by how much less a simple model must be wrong to take the place of the one found."""
+    if search.asks_errors:
+        return 0.0
+    return WORSE_IF_CERTIFIED if found.certified else WORSE
 
 
 def best_simple(
@@ -97,9 +105,8 @@ def best_simple(
         models.insert(0, np.array([1.0, 0.0]))
     best: Simple | None = None
     certified = found is not None and found.certified
-    thresholds = FEW_THRESHOLDS if certified else MOST_THRESHOLDS
     for x in _distinct(models)[: FEW_MODELS if certified else MOST_MODELS]:
-        sweep = swept(problem, x, allowed, search.class_factors, thresholds)
+        sweep = swept(problem, x, allowed, search.class_factors)
         better = sweep.best(problem, allowed, below)
         if better is not None:
             below, best = better[0], Simple(better[1], better[0], MOVED)

@@ -9,7 +9,7 @@ import numpy as np
 from equipoise.estimators._counted.candidate import COUNTED, counted_at
 from equipoise.problems import LearningProblem
 
-MOST_THRESHOLDS = 1 << 14  # that are looked at. Chosen.
+MOST_COUNTS = 1 << 22  # thresholds that are looked at, times sums over rows: 32 MB. Chosen.
 APART = 1e-9  # two scores, relative to the largest, between which a threshold is put
 PIECE = 1 << 20  # constraint values that are computed at a time
 MOST_CHECKED = (
@@ -67,14 +67,14 @@ def swept(
     x: np.ndarray,
     allowed: np.ndarray,
     class_factors: np.ndarray | None = None,
-    most: int = MOST_THRESHOLDS,
 ) -> Sweep:
     """Count predictions at the thresholds of the scores, in one pass over the sorted scores.
 
     `class_factors` multiply the weights of the rows of each class in the errors; without them, errors are
-    not counted. Of more than `most` thresholds, every k-th is taken.
+    not counted. Where that would be more than `MOST_COUNTS` numbers, every k-th threshold is taken.
     """
     rows = problem.rows
+    most = max(1, MOST_COUNTS // max(1, rows.n_sums))
     scores = rows.sorted_scores(x)
     steps, least = np.diff(scores), APART * max(float(np.abs(scores).max()), 1e-300)
     places = np.flatnonzero(steps > least)

@@ -47,6 +47,8 @@ def raised_inverse(solve: Map, rows: np.ndarray, b: float) -> Map:
     """Return ``v -> (F + b sum_i rows_i rows_i')^-1 v`` from ``solve = F^-1``, by Woodbury's formula."""
     if len(rows) == 0:
         return solve
+    if rows.shape[0] > rows.shape[1]:  # fewer rows R with R'R = rows' rows do the same
+        rows = np.asarray(np.linalg.qr(rows, mode="r"))
     Z = solve(rows.T)
     try:
         small = np.linalg.inv(np.eye(len(rows)) / b + rows @ Z)
