@@ -13,7 +13,8 @@ from equipoise.estimators import InfeasibleError, InfeasibleWarning
 from equipoise.estimators._counted import fixed, shifting
 from equipoise.estimators._counted.proof import Cells, proved_by_counts, proved_by_shares
 from equipoise.estimators._counted.sweep import swept
-from equipoise.estimators._training import Task, Training
+from equipoise.estimators._task import Task
+from equipoise.estimators._training import Training
 
 EXACT = 1e-12
 

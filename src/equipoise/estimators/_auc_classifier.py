@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any
 
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags
-
 from equipoise.constraints import Constraint, auc, pair_loss
-from equipoise.estimators._bound_parameters import BoundParameters
-from equipoise.estimators._fit import fit_two_classes, walk_of
 from equipoise.estimators._fitted_model import with_threshold_where_equal
-from equipoise.estimators._inputs import read_table
-from equipoise.estimators._predictor import LEAST_MEMORY, LinearPredictor
-from equipoise.estimators._sklearn import Interval, StrOptions, check_parameters
-from equipoise.estimators._stream.learn import learn_batch
-from equipoise.estimators._training import Task
+from equipoise.estimators._rule_classifier import RuleClassifier
+from equipoise.estimators._sklearn import StrOptions
+from equipoise.estimators._task import Task
 from equipoise.solvers import Solver
 from equipoise.terms import PAIR_LOSSES, PairFunction
 
 SMOOTH_AUC = "sigmoid"  # the loss that is the AUC itself, but for smooth steps
 
 
-class AUCClassifier(BoundParameters, LinearPredictor, ClassifierMixin, BaseEstimator):
+class AUCClassifier(RuleClassifier):
     """A linear model of two classes that ranks well, under constraints on AUCs.
 
     Maximises the AUC, or minimises a loss over all pairs of a positive and a negative row, subject to
     constraints such as ``auc_parity("inter", 0.05)``. By default the fitted model meets them on the
     *true* AUCs of the training rows, counted by ranks, not only on the smooth ones that training sees.
-    Rules on predictions are not for this estimator: it has no threshold while it is trained.
+    Rules on predictions are not for this estimator: it has no threshold while it is trained. A pair counts
+    with the product of its rows' weights.
 
     Parameters
     ----------
@@ -69,24 +62,8 @@ class AUCClassifier(BoundParameters, LinearPredictor, ClassifierMixin, BaseEstim
     """
 
     _parameter_constraints: dict = {  # noqa: RUF012
+        **RuleClassifier._parameter_constraints,
         "loss": [StrOptions({*PAIR_LOSSES, SMOOTH_AUC}), PairFunction],
-        "C": [Interval(Real, 1e-20, 1e20, closed="both")],
-        "true_metric": ["boolean"],
-        "on_infeasible": [StrOptions({"warn", "raise", "ignore"})],
-        "solver": [str, Solver],
-        "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_steps": [Interval(Integral, 1, None, closed="left")],
-        "max_seconds": [Interval(Real, 0, None, closed="left"), None],
-        "verbose": ["boolean", Interval(Integral, 0, None, closed="left")],
-        "callback": [callable, None],
-        "min_cell": [Interval(Integral, 2, None, closed="left")],
-        "small_cells": [StrOptions({"raise", "skip", "pool"})],
-        "warm_start": ["boolean"],
-        "random_state": ["random_state"],
-        "confidence": [Interval(Real, 0, 1, closed="neither"), None],
-        "held_out": [Interval(Real, 0, 1, closed="neither")],
-        "ordered": ["boolean"],
-        "memory": [Interval(Integral, LEAST_MEMORY, None, closed="left")],
     }
 
     def __init__(
@@ -134,37 +111,6 @@ class AUCClassifier(BoundParameters, LinearPredictor, ClassifierMixin, BaseEstim
         self.ordered = ordered
         self.memory = memory
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sensitive_features: Any = None,
-        sample_weight: Any = None,
-        groups: Any = None,
-    ) -> AUCClassifier:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X, y, sensitive_features, sample_weight : as in `ConstrainedClassifier.fit`
-            A pair counts with the product of its rows' weights.
-        groups : as in `ConstrainedClassifier.fit`
-        """
-        check_parameters(self)
-        table, names = read_table(self, X, y, sensitive_features, sample_weight)
-        if len(table.classes) > 2:
-            raise ValueError(
-                f"Only binary classification is supported. {type(self).__name__} got "
-                f"{len(table.classes)} classes."
-            )
-        self.sensitive_names_ = names
-        if hasattr(self, "stream_"):
-            del self.stream_
-        task = self._task()
-        walk = walk_of(self, task, table, groups)
-        fit_two_classes(self, task, table if walk is None else walk.training, walk=walk)
-        return self
-
     def _task(self) -> Task:
         smooth = isinstance(self.loss, str) and self.loss == SMOOTH_AUC
         plain = pair_loss("logistic" if smooth else self.loss)
@@ -181,32 +127,6 @@ class AUCClassifier(BoundParameters, LinearPredictor, ClassifierMixin, BaseEstim
             fit_intercept=False,
         )
 
-    def partial_fit(
-        self,
-        X: Any,
-        y: Any,
-        classes: Any = None,
-        sensitive_features: Any = None,
-        sample_weight: Any = None,
-    ) -> AUCClassifier:
-        """Take in one row of a stream or many, in any order; as `ConstrainedClassifier.partial_fit`.
-
-        Parameters
-        ----------
-        X, y, sensitive_features, sample_weight : as in `fit`
-            The features and the sensitive columns are those of the first call.
-        classes : array of two labels
-            Both classes; needed in the first call.
-        """
-        learn_batch(self, X, y, classes, sensitive_features, sample_weight)
-        return self
-
     def _kept(self, model: dict[str, Any]) -> dict[str, Any]:
         """Move the intercept to where both classes are equally probable."""
         return with_threshold_where_equal(model)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.sparse = True
-        return tags

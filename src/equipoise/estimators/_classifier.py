@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any
 
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags
-
 from equipoise.constraints import Constraint, Expression, Quotient, Unfairness
-from equipoise.estimators._bound_parameters import BoundParameters
-from equipoise.estimators._fit import fit_two_classes, walk_of
-from equipoise.estimators._inputs import read_table
-from equipoise.estimators._predictor import LEAST_MEMORY, LinearPredictor
-from equipoise.estimators._sklearn import Interval, StrOptions, check_parameters
-from equipoise.estimators._stream.learn import learn_batch
-from equipoise.estimators._training import Task
+from equipoise.estimators._rule_classifier import RuleClassifier
+from equipoise.estimators._sklearn import StrOptions
+from equipoise.estimators._task import Task
 from equipoise.solvers import Solver
 
 
-class ConstrainedClassifier(BoundParameters, LinearPredictor, ClassifierMixin, BaseEstimator):
+class ConstrainedClassifier(RuleClassifier):
     """A linear classifier of two classes under constraints on its predictions.
 
     Minimises the (logistic) loss subject to the constraints, which are written as data and bound
@@ -127,26 +119,10 @@ class ConstrainedClassifier(BoundParameters, LinearPredictor, ClassifierMixin, B
     """
 
     _parameter_constraints: dict = {  # noqa: RUF012
-        "C": [Interval(Real, 1e-20, 1e20, closed="both")],
+        **RuleClassifier._parameter_constraints,
         "fit_intercept": ["boolean"],
         "class_weight": [dict, StrOptions({"balanced"}), None],
-        "true_metric": ["boolean"],
-        "on_infeasible": [StrOptions({"warn", "raise", "ignore"})],
-        "solver": [str, Solver],
-        "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_steps": [Interval(Integral, 1, None, closed="left")],
-        "max_seconds": [Interval(Real, 0, None, closed="left"), None],
-        "verbose": ["boolean", Interval(Integral, 0, None, closed="left")],
-        "callback": [callable, None],
-        "min_cell": [Interval(Integral, 2, None, closed="left")],
-        "small_cells": [StrOptions({"raise", "skip", "pool"})],
-        "warm_start": ["boolean"],
-        "random_state": ["random_state"],
-        "confidence": [Interval(Real, 0, 1, closed="neither"), None],
-        "held_out": [Interval(Real, 0, 1, closed="neither")],
-        "ordered": ["boolean"],
         "margin": [StrOptions({"auto"}), None],
-        "memory": [Interval(Integral, LEAST_MEMORY, None, closed="left")],
     }
 
     def __init__(
@@ -202,45 +178,6 @@ class ConstrainedClassifier(BoundParameters, LinearPredictor, ClassifierMixin, B
         self.margin = margin
         self.memory = memory
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sensitive_features: Any = None,
-        sample_weight: Any = None,
-        groups: Any = None,
-    ) -> ConstrainedClassifier:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array, data frame or sparse matrix of shape (n, d)
-        y : array of shape (n,)
-            Labels of two classes; `pos_label`, or else the last in sorted order, is the positive one.
-        sensitive_features : array, Series, data frame, dict of columns, or names of columns of X
-            The groups; needed only where a constraint speaks of groups, and never to predict.
-            Columns given by name are taken out of the features.
-        sample_weight : array of shape (n,), optional
-            Weights of the rows, in the loss and in every rate.
-        groups : array of shape (n,), optional
-            With `confidence`: rows with the same value are not independent, such as those of one person.
-            They are held out together, and one row of each tests.
-        """
-        check_parameters(self)
-        table, names = read_table(self, X, y, sensitive_features, sample_weight)
-        if len(table.classes) > 2:
-            raise ValueError(
-                f"Only binary classification is supported. {type(self).__name__} got "
-                f"{len(table.classes)} classes; for class-wise bounds see NeymanPearsonClassifier."
-            )
-        if hasattr(self, "stream_"):
-            del self.stream_
-        self.sensitive_names_ = names
-        task = self._task()
-        walk = walk_of(self, task, table, groups)
-        fit_two_classes(self, task, table if walk is None else walk.training, walk=walk)
-        return self
-
     def _task(self) -> Task:
         return Task(
             type(self).__name__,
@@ -254,54 +191,3 @@ class ConstrainedClassifier(BoundParameters, LinearPredictor, ClassifierMixin, B
             self.small_cells,
             self.fit_intercept,
         )
-
-    def partial_fit(
-        self,
-        X: Any,
-        y: Any,
-        classes: Any = None,
-        sensitive_features: Any = None,
-        sample_weight: Any = None,
-    ) -> ConstrainedClassifier:
-        """Take in one row of a stream or many, in any order; see `Stream`.
-
-        A sample of all rows so far is remembered (`memory`), in which every class of every group has a
-        fair share, and the model is fitted to it as `fit` does whenever 5 % of the sample is new, or most
-        of what it has of one group and class. So rows may come group by group or class by class, and
-        groups may be new: a rule is kept as soon as what it speaks of has `min_cell` rows. Until there
-        are rows of both classes, the model is a constant.
-
-        What holds: every rate and AUC of the sample is an estimate of that of all rows seen, whatever
-        their order, and the rules are kept on the sample where shifting smooth rates suffices for that.
-        What does not: there is no promise for all rows, let alone for rows to come, no report and no
-        certificate; the model may lack the latest rows (`stream_.known`); old rows count as much as new
-        ones, whatever has changed in between. After `fit`, whose rows are not kept, a stream begins
-        anew. `print(model.stream_)` shows what was seen, counted and cannot be judged yet.
-        Nothing is raised or warned of where bounds are not met.
-
-        Parameters
-        ----------
-        X, y, sensitive_features, sample_weight : as in `fit`
-            The features and the sensitive columns are those of the first call.
-        classes : array of two labels
-            Both classes; needed in the first call.
-
-        Examples
-        --------
-        >>> from equipoise import ConstrainedClassifier, demographic_parity
-        >>> from equipoise.datasets import make_census
-        >>> data = make_census(300, seed=0)
-        >>> model = ConstrainedClassifier(demographic_parity(0.05))
-        >>> for x, y, sex in zip(data.X, data.y, data.groups):
-        ...     model = model.partial_fit([x], [y], classes=[0, 1], sensitive_features=[sex])
-        >>> model.stream_.rows, all(rule.holds for rule in model.stream_.rules)
-        (300, True)
-        """
-        learn_batch(self, X, y, classes, sensitive_features, sample_weight)
-        return self
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.sparse = True
-        return tags

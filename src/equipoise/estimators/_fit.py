@@ -22,10 +22,12 @@ from equipoise.estimators._promise.margin import CrossValidated
 from equipoise.estimators._promise.order_statistic import OrderStatistic
 from equipoise.estimators._promise.parts import HoldingOut, Parts
 from equipoise.estimators._promise.walk import Walk, unpromised
-from equipoise.estimators._report import Report, make_report
+from equipoise.estimators._report import Report
+from equipoise.estimators._reporting import make_report
 from equipoise.estimators._runner import seed_of
+from equipoise.estimators._task import Task
 from equipoise.estimators._threads import suitable_threads
-from equipoise.estimators._training import Previous, Task, Training
+from equipoise.estimators._training import Previous, Training
 from equipoise.problems import LearningProblem
 from equipoise.rows import MemoryTable, Table
 from equipoise.rows._positive import turned

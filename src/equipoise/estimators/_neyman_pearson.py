@@ -17,7 +17,7 @@ from equipoise.estimators._inputs import read_table
 from equipoise.estimators._predictor import LinearPredictor
 from equipoise.estimators._promise.order_statistic import OrderStatistic
 from equipoise.estimators._sklearn import Interval, StrOptions, check_parameters
-from equipoise.estimators._training import Task
+from equipoise.estimators._task import Task
 from equipoise.rows import MemoryTable, Table
 from equipoise.rows._positive import is_among
 from equipoise.solvers import Solver

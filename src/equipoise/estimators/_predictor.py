@@ -29,10 +29,6 @@ from equipoise.rows._positive import with_positive_last
 from equipoise.run import Budget, Result, Trace
 from equipoise.solvers import SOLVERS, Solver
 
-LEAST_MEMORY = (
-    10  # rows of a stream's memory, at the least; chosen: with fewer no rate means anything
-)
-
 UNFINISHED = {
     Status.MAX_STEPS: "`max_steps` ({max_steps}) was used up; raise it.",
     Status.MAX_SECONDS: "`max_seconds` ({max_seconds}) was used up; raise it.",

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -20,6 +18,7 @@ from equipoise.estimators._counted import (
     measure,
 )
 from equipoise.estimators._runner import Runner
+from equipoise.estimators._task import Task
 from equipoise.models import LinearUnits
 from equipoise.problems import LearningProblem
 from equipoise.rows import RowSums, Table, column_scales
@@ -27,65 +26,6 @@ from equipoise.run import Result
 from equipoise.sets import L2Ball
 
 ALMOST = 1e-6  # a smooth bound counts as kept within this, as in `allowances`
-
-
-@dataclass(frozen=True)
-class Task:
-    """What a fit is asked for, as data.
-
-    Attributes
-    ----------
-    owner : str
-        The estimator, for messages.
-    constraints, objective, loss, C, class_weight, true_metric, min_cell, small_cells, fit_intercept :
-        As in `ConstrainedClassifier`.
-    radius : float or None
-        Keep the weights in a ball of this radius, on the data as given, without intercept and penalty.
-    costs : pair of float or None
-        What a wrong prediction of each class costs, where `objective` stands for it.
-    only_compare : bool
-        The model without constraints is compared with, but not started from: it minimises something
-        else.
-    plain_objective : expression of rates, optional
-        What the model without constraints minimises; by default the mean loss.
-    undefined : {"raise", "skip"}
-        What becomes of rules that speak of groups or classes with few rows; see `bind_table`.
-    repair : bool
-        Whether the fit ends with a search for predictions that keep the bounds where shifting them
-        found none, which can take long.
-    score : expression of rates, optional
-        What the report shows of a model instead of its accuracy, such as the AUC.
-    """
-
-    owner: str
-    constraints: Any = ()
-    objective: Any = None
-    loss: str = "logistic"
-    C: float = 1.0
-    class_weight: Any = None
-    true_metric: bool = True
-    min_cell: int = 10
-    small_cells: str = "raise"
-    fit_intercept: bool = True
-    radius: float | None = None
-    costs: tuple[float, float] | None = None
-    only_compare: bool = False
-    plain_objective: Any = None
-    score: Any = None
-    undefined: str = "raise"
-    repair: bool = True
-
-    @property
-    def is_likelihood(self) -> bool:
-        """Whether the logistic function of the score is meant as a probability.
-
-        Where the mean logistic loss is minimised, and bounds, if there are any, are on these
-        probabilities.
-        """
-        asked = self.constraints if isinstance(self.constraints, list | tuple) else True
-        counted = bool(asked) and self.true_metric
-        special = self.objective is not None or self.class_weight or self.radius is not None
-        return self.loss == "logistic" and not counted and not special
 
 
 @dataclass(frozen=True)
@@ -114,7 +54,7 @@ class Training:
     ) -> None:
         self.task, self.runner, self.previous = task, runner, previous
         table = table.ordered()
-        self.table = class_weighted(task, table)
+        self.table = task.weighted(table)
         free = task.radius is None
         scales = column_scales(task.owner, table) if free else (None, None)
         self.units = LinearUnits(table.n_columns, task.fit_intercept and free, *scales)
@@ -221,7 +161,7 @@ class Training:
     def score(self, x: np.ndarray) -> float:
         """Return the task's score of a model, counted on the rows."""
         assert self._rows is not None
-        return score_on(self.task, self.table, self._rows, x)
+        return self.task.score_on(self.table, self._rows, x)
 
     def _class_factors(self) -> np.ndarray | None:
         """Return what wrong predictions of each class cost, where the objective stands for errors."""
@@ -230,7 +170,7 @@ class Training:
             return None if task.costs is None else np.array(task.costs)
         if not task.class_weight:
             return np.ones(2)
-        weights = _class_weights(task, self.table)
+        weights = task.class_weights(self.table)
         return np.array([weights[label] for label in self.table.classes])
 
     def _rows_of(self, binding: Binding) -> RowSums:
@@ -242,37 +182,6 @@ class Training:
     def _previous_x(self) -> np.ndarray:
         assert self.previous is not None
         return self.units.parameters(self.previous.coef, self.previous.intercept)
-
-
-def score_on(task: Task, table: Table, rows: RowSums, x: np.ndarray) -> float:
-    """Return the task's score of a model, counted on the rows of any table."""
-    binding = bind_table(task.score >= 0.0, table, owner=task.owner)
-    counted = rows.summing(binding.specs).thresholded(x)
-    values = binding.combination.plain_values(counted)[1:]
-    return float(binding.measured(values, lambda: counted)[0])
-
-
-def class_weighted(task: Task, table: Any) -> Any:
-    """Return the table with the task's class weights in the objective."""
-    return table.class_weighted(_class_weights(task, table)) if task.class_weight else table
-
-
-def _class_weights(task: Task, table: Table) -> Mapping[Any, float]:
-    """Return the weight of every class in the loss, as scikit-learn computes it."""
-    counts, given = table.class_counts(), task.class_weight
-    if given == "balanced":
-        return dict(zip(table.classes, (table.n_rows / (len(counts) * counts)).tolist()))
-    unknown = [label for label in given if label not in table.classes]
-    if unknown:
-        reason = f"`class_weight` names {unknown[0]!r}; the classes are {list(table.classes)}."
-        raise _check.InputError(task.owner, reason, "class_weight")
-    weights = {label: given.get(label, 1.0) for label in table.classes}
-    values = np.array(list(weights.values()), dtype=object)
-    numbers = all(isinstance(value, int | float | np.number) for value in values)
-    if not numbers or not all(np.isfinite(v) and v >= 0 for v in values) or not any(values):
-        reason = f"`class_weight` must hold numbers >= 0, got {given!r}."
-        raise _check.InputError(task.owner, reason, "class_weight")
-    return {label: float(value) for label, value in weights.items()}
 
 
 def _is_finite(problem: LearningProblem, binding: Binding, x: np.ndarray) -> bool:

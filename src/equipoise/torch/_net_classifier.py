@@ -15,7 +15,7 @@ from equipoise.estimators._fit import fit_two_classes
 from equipoise.estimators._inputs import read_table
 from equipoise.estimators._predictor import LinearPredictor
 from equipoise.estimators._sklearn import Interval, StrOptions, check_parameters
-from equipoise.estimators._training import Task
+from equipoise.estimators._task import Task
 from equipoise.torch._net_fit import NetFit
 from equipoise.torch._net_rows import as_rows
 from equipoise.torch._net_stored import packed, unpacked

@@ -14,7 +14,7 @@ from equipoise.estimators._counted import Candidate
 from equipoise.estimators._promise.parts import HoldingOut, Parts
 from equipoise.estimators._promise.walk import Walk
 from equipoise.estimators._runner import seed_of
-from equipoise.estimators._training import Task, class_weighted
+from equipoise.estimators._task import Task
 from equipoise.rows import MemoryTable, Table
 from equipoise.run import Budget
 from equipoise.terms import Scores
@@ -59,7 +59,7 @@ class NetFit:
             module = self._module(table)
             self.X = as_rows(table.X, *self.units, module)
             Body.of(owner, module, self.X[:TRIED_ROWS])
-            weighted = class_weighted(task, table)  # 2
+            weighted = task.weighted(table)  # 2
             binding = bind_table(
                 _without_budgets(task.constraints),
                 weighted,

@@ -22,7 +22,8 @@ from equipoise.estimators._frontier.curve import FrontierPoint
 from equipoise.estimators._frontier.store import PathStore
 from equipoise.estimators._inputs import read_table
 from equipoise.estimators._promise.testing import HeldOutRows
-from equipoise.estimators._training import Task, Training, score_on
+from equipoise.estimators._task import Task
+from equipoise.estimators._training import Training
 from equipoise.problems import LearningProblem
 from equipoise.rows import RowSums, Table
 from equipoise.rows._positive import turned
@@ -174,7 +175,7 @@ def _held_out(
 def _quality(task: Task, table: Table, rows: RowSums, x: np.ndarray) -> dict[str, float]:
     """Return accuracy and AUC; NaN for the one that the task is not about."""
     if task.score is not None:
-        return {"accuracy": math.nan, "auc": score_on(task, table, rows, x)}
+        return {"accuracy": math.nan, "auc": task.score_on(table, rows, x)}
     counts = rows.confusion(x)
     right = counts.weight[0, 0] - counts.positive[0, 0] + counts.positive[0, 1]
     return {"accuracy": float(right / counts.weight.sum()), "auc": math.nan}

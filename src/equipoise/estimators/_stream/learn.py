@@ -21,8 +21,9 @@ from equipoise.estimators._sklearn import check_parameters
 from equipoise.estimators._stream.batch import read_batch
 from equipoise.estimators._stream.rules import StreamRule, counted_rules
 from equipoise.estimators._stream.stream import Stream
+from equipoise.estimators._task import Task
 from equipoise.estimators._threads import suitable_threads
-from equipoise.estimators._training import Task, Training
+from equipoise.estimators._training import Training
 from equipoise.rows import MemoryTable
 
 # What describes a model of `fit`, and no other one.
