@@ -1,10 +1,10 @@
 """Change the source in small ways and see whether the tests notice: ``python -m tools.mutate``.
 
-A seeded sample of changes (`tools/mutations.py`) of every area is tried against the tests that call the
-changed function, until one fails (`tools/touched.py` knows which they are, and `tools/mutant_trials.py` runs
-them). What no test notices is a survivor: a test is missing, or the change makes no difference. The latter
-are listed in ``tools/equivalent_mutants.json`` with the reason, and are not tried. Results are kept in
-``benchmarks/results/mutants.jsonl``; a second call goes on from there.
+A seeded sample of changes (`tools/mutations.py`) of every area, or of some ``--files``, is tried against the
+tests that call the changed function, until one fails (`tools/touched.py` knows which they are, and
+`tools/mutant_trials.py` runs them). What no test notices is a survivor: a test is missing, or the change
+makes no difference. The latter are listed in ``tools/equivalent_mutants.json`` with the reason, and are not tried.
+Results are kept in ``benchmarks/results/mutants.jsonl``; a second call goes on from there.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ import argparse
 import json
 import time
 from collections import Counter
+from collections.abc import Sequence
 from hashlib import sha256
 
-from tools.mutant_trials import ROOT, Changed, prepare, tried
+from tools.mutant_trials import ROOT, Collected, prepare, tried, with_collected
 from tools.mutations import Mutation, mutations
 from tools.touched import Touched, record
 
@@ -24,12 +25,14 @@ EQUIVALENT = ROOT / "tools" / "equivalent_mutants.json"
 AREAS = "certificate", "sets", "solvers", "terms"
 
 
-def sample(area: str, count: int, seed: int) -> list[Mutation]:
-    """Draw changes of an area."""
+def sample(area: str, count: int, seed: int, files: Sequence[str] = ("",)) -> list[Mutation]:
+    """Draw changes of an area, of those files whose path has one of these texts in it."""
     known = {line["key"] for line in json.loads(EQUIVALENT.read_text())}
     found = []
     for file in sorted((ROOT / "src/equipoise" / area).rglob("*.py")):
         path = str(file.relative_to(ROOT))
+        if not any(part in path for part in files):
+            continue
         found += [m for m in mutations(path, file.read_text()) if m.key not in known]
     return sorted(found, key=lambda m: _lot(m, seed))[:count]
 
@@ -46,24 +49,42 @@ def main() -> None:
     RESULTS.parent.mkdir(exist_ok=True)
     ends = time.monotonic() + 60 * options.minutes
     touched = Touched(record())
+    drawn = [
+        (area, mutation)
+        for area in options.areas
+        for mutation in sample(area, options.count, options.seed, options.files)
+    ]
+
     known = _known()
-    drawn = [(a, m) for a in options.areas for m in sample(a, options.count, options.seed)]
-    for area, mutation in drawn:
-        if time.monotonic() > ends:
-            break
+
+    def open_question(mutation: Mutation) -> bool:
         outcome = known.get(_name(mutation), {}).get("outcome")
-        if outcome is None or (options.again and outcome == "survived"):
-            _try(area, mutation, touched)
+        return outcome is None or (options.again and outcome == "survived")
+
+    trials = [(*pair, touched.tests(pair[1])) for pair in drawn if open_question(pair[1])]
+    files = {test.partition("::")[0] for *_, tests in trials for test in tests}
+
+    def work(collected: Collected) -> None:
+        for area, mutation, tests in trials:
+            if time.monotonic() > ends:
+                break
+            _try(area, mutation, tests, collected, touched.at_import(mutation))
+
+    with_collected(sorted(files), work)
     known = _known()
     report([known[_name(mutation)] for _, mutation in drawn if _name(mutation) in known])
 
 
-def _try(area: str, mutation: Mutation, touched: Touched) -> None:
+def _try(
+    area: str,
+    mutation: Mutation,
+    tests: dict[str, float],
+    collected: Collected,
+    anew: set[str],
+) -> None:
     """Try one change, and write down what came of it."""
-    tests = touched.tests(mutation)
     began = time.monotonic()
-    code = compile(mutation.source, str(ROOT / mutation.path), "exec")
-    outcome = tried(Changed({mutation.path: code}), tests)
+    outcome = tried(mutation.path, mutation.source, tests, collected, anew)
     line = {"name": _name(mutation), "area": area, "place": f"{mutation.path}:{mutation.line}"}
     line |= {"outcome": outcome, "tests": len(tests), "key": mutation.key}
     with RESULTS.open("a") as file:
@@ -101,6 +122,7 @@ def _known() -> dict[str, dict]:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tools.mutate", description=__doc__)
     parser.add_argument("--areas", nargs="*", choices=AREAS, default=AREAS)
+    parser.add_argument("--files", nargs="*", default=[""], help="only paths with this in them")
     parser.add_argument("--count", type=int, default=50, help="changes of every area")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after so long")

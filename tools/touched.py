@@ -39,7 +39,9 @@ def telling() -> Changed:
             path = str(file.relative_to(ROOT))
             for name, function in functions(tree):
                 _tell(function, f"{path}::{name}")
-            codes[path] = compile(ast.fix_missing_locations(tree), str(file), "exec")
+            codes[path] = compile(
+                ast.fix_missing_locations(tree), str(file), "exec", dont_inherit=True
+            )
     return Changed(codes)
 
 
@@ -116,6 +118,11 @@ class Touched:
     """What is known of all tests."""
 
     files: dict[str, dict]
+
+    def at_import(self, mutation: Mutation) -> set[str]:
+        """Return the test files whose import calls the changed function, and may keep what it returned."""
+        function = f"{mutation.path}::{mutation.function}"
+        return {name for name, file in self.files.items() if function in file["at_import"]}
 
     def tests(self, mutation: Mutation) -> dict[str, float]:
         """Return the tests that call the changed function, each with its seconds.

@@ -1,13 +1,16 @@
 """The tool that changes the source in small ways: which changes it makes, and what it leaves alone."""
 
 import ast
+import importlib
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
 from tools.mutate import AREAS, EQUIVALENT, sample
 from tools.mutations import mutations
+from tools.swapped import functions_by_file, swap
 
 ROOT = Path(__file__).parents[2]
 
@@ -69,3 +72,61 @@ def test_changes_that_make_no_difference_have_a_reason_and_are_still_there():
         path = ROOT / line["key"].partition(" | ")[0]
         known = {m.key for m in mutations(str(path.relative_to(ROOT)), path.read_text())}
         assert line["key"] in known, line["key"]
+
+
+def test_some_files_alone():
+    drawn = sample("solvers", 40, seed=1, files=["conex", "_auto.py"])
+    assert len(drawn) == 40
+    assert all("conex" in mutation.path or "_auto.py" in mutation.path for mutation in drawn)
+
+
+SOURCE = """
+def f(x):
+    return x + 1
+
+class A:
+    def f(self, x):
+        return (x *
+                2)
+    def g(self):
+        return [self.f(1), f(1)]
+
+again = [f, f]
+h = lambda x: x - 1
+twins = [lambda: 1 for _ in range(2)]
+"""
+
+
+@pytest.fixture
+def module(tmp_path, monkeypatch):
+    path = tmp_path / "swapped_module.py"
+    path.write_text(SOURCE)
+    monkeypatch.syspath_prepend(tmp_path)
+    functions_by_file.cache_clear()
+    yield importlib.import_module("swapped_module")
+    del sys.modules["swapped_module"]
+    functions_by_file.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "results"),
+    [
+        ("x + 1", "x - 1", ([2, 0], 2, 0)),
+        ("(x *\n                2)", "(x / 2)", ([0.5, 2], 2, 0)),
+        ("x - 1", "x + 1", ([2, 2], 2, 2)),
+    ],
+)
+def test_functions_are_swapped_where_they_are(module, before, after, results):
+    """Wherever a function was put, it has the new code; later ones have moved to other lines."""
+    path = module.__file__
+    changed = compile(SOURCE.replace(before, after), path, "exec", dont_inherit=True)
+    assert swap(path, changed)
+    assert (module.A().g(), module.again[1](1 if results[0][1] == 2 else 3), module.h(1)) == results
+
+
+def test_what_is_not_one_function_is_not_swapped(module):
+    path = module.__file__
+    assert not swap(
+        path, compile(SOURCE.replace("lambda: 1", "lambda: 3"), path, "exec", dont_inherit=True)
+    )
+    assert module.twins[0]() == 1
