@@ -20,6 +20,9 @@ WEAK_SHARE, LEAST_SHARE = 1e-8, 1e-12
 # so that nothing is claimed wrongly. Chosen.
 DEPENDENT = 1e-7
 
+# Gradients that are shorter count as 0: the squares of such numbers are not normal ones. Derived.
+SHORTEST = 1e-150
+
 # Random moves of the gradient by which weakly active parts of the domain are found: one of them stays
 # unseen with probability ``2 ** -MOVES``. Chosen.
 MOVES = 20
@@ -83,7 +86,7 @@ class CriticalCone:
         loose = np.flatnonzero((point.constraints >= -near) & ~held)
         on_face, holds, weak_bounds = _face(problem.domain, point, gradient, weak_share)
         weak = to_numpy(point.gradients(1 + loose))
-        size = np.maximum(np.linalg.norm(weak, axis=1), 1e-300)
+        size = np.maximum(np.linalg.norm(weak, axis=1), SHORTEST)
         weak = weak / size[:, None]
         A = rows[strong] / lengths[strong, None]
         paired = _opposite(

@@ -92,7 +92,7 @@ class _Fit:
         self.problem, self.point = problem, point
         self.x = to_numpy(point.x)
         objective = to_numpy(point.gradient(0))  # one that a solver has just formed is used again
-        self.target = -finite_rows(problem, np.zeros(1, dtype=int), objective[None])[0]
+        self.target = -finite_rows(problem, np.array([0]), objective[None])[0]
         self.scale = norm(self.target)
         self.rows = np.empty((0, self.x.size))
         self.values = np.empty(0)

@@ -57,9 +57,10 @@ def secant_curvature(
     LeastCurvature or None
         None where these points do not show that the curvature is positive.
     """
-    steps, changes, errors = _secants(point, weights, earlier, rounding)
-    if len(steps) == 0:
+    found = _secants(point, weights, earlier, rounding)
+    if not found:
         return None
+    steps, changes, errors = map(np.array, zip(*found))
     sizes, vectors = np.linalg.eigh(np.array([project(v) for v in np.eye(len(bend))]))
     W = vectors[:, sizes > 0.5]
     if W.shape[1] == 0:
@@ -80,8 +81,8 @@ def secant_curvature(
 
 def _secants(
     point: Point, weights: np.ndarray, earlier: Sequence[Point], rounding: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return unit steps (k, d), the change of the gradient for each (k, d), and its error (k,)."""
+) -> list[tuple[np.ndarray, np.ndarray, float]]:
+    """Return steps of length 1, each with the change of the gradient along it and the error of that."""
     x, value = to_numpy(point.x), float(weights @ point.values)
     gradient, scale = to_numpy(point.vjp(weights)), max(1.0, norm(x))
     found = []
@@ -100,7 +101,4 @@ def _secants(
         error = max(error, LEAST_CHANGE * length / scale * norm(change), 1e-300)
         if np.isfinite(error):
             found.append((step, change, error))
-    if not found:
-        return (np.empty((0, x.size)),) * 2 + (np.empty(0),)
-    steps, changes, errors = zip(*found)
-    return np.array(steps), np.array(changes), np.array(errors)
+    return found
