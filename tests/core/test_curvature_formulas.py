@@ -170,3 +170,74 @@ def test_a_subspace_that_may_not_hold_the_cone_gives_no_lower_bound():
     assert _on_cone(all_seen, cone, exact=True).worth == "proved"
     assert _on_cone(all_seen, cone, exact=False).worth == "by differences"
     assert _on_cone(replace(found, value=-2.0), cone, exact=True).worth == "proved"
+
+
+def test_products_that_are_not_finite_tell_nothing():
+    def product(v):
+        return (np.full(3, np.nan) if len(seen) == 2 else v * [1.0, 2.0, 3.0]), 0.0
+
+    seen = []
+    found = lanczos.least_curvature(lambda v: seen.append(v) or product(v), lambda v: v, 3, 50)
+    assert np.isnan(found.value)
+    assert (found.error, found.missing, found.largest) == (math.inf, math.inf, math.inf)
+    assert (found.direction, found.products) == (None, 2)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_search_ends_at_the_first_good_direction(seed):
+    """It is tried after 12, 16, 20, ... products whether the residual is a tenth of the curvature."""
+    values = np.linspace(-1.0, 30.0, 200)
+    H = lambda v: (values * v, 0.0)  # noqa: E731
+    whole = lanczos.least_curvature(H, lambda v: v, 200, 200, seed=seed)
+    for k in range(lanczos.ENOUGH_PRODUCTS, 200, lanczos.TRIED_EVERY):
+        part = lanczos.least_curvature(H, lambda v: v, 200, k, seed=seed)
+        rest = np.linalg.norm(values * part.direction - part.value * part.direction)
+        if part.value < 0 and rest <= lanczos.GOOD_DIRECTION * abs(part.value):
+            break
+    assert lanczos.ENOUGH_PRODUCTS < k < 200
+    assert whole.products == k
+    expected = lanczos._missing(k, 200, spread_of(H, 200, k, seed))
+    assert whole.missing == pytest.approx(expected, rel=1e-6)
+
+
+def spread_of(H, dim, k, seed):
+    """The spread of the eigenvalues that k products see, from another basis of the same space."""
+    rng = np.random.default_rng(seed)
+    q = rng.normal(size=(1, dim))[0]
+    basis = [q / np.linalg.norm(q)]
+    for _ in range(k - 1):
+        z = H(basis[-1])[0]
+        for _ in range(2):
+            z = z - np.array(basis).T @ (np.array(basis) @ z)
+        basis.append(z / np.linalg.norm(z))
+    Q = np.array(basis)
+    seen = np.linalg.eigvalsh(Q @ np.array([H(q)[0] for q in Q]).T)
+    return seen[-1] - seen[0]
+
+
+def test_negative_curvature_within_its_error_does_not_end_the_search():
+    values = np.append(-50.0, np.linspace(1.0, 2.0, 99))
+    doubtful = lanczos.least_curvature(lambda v: (values * v, 5.0), lambda v: v, 100, 50)
+    assert doubtful.products == 50
+    assert doubtful.error == pytest.approx(250.0)
+    sure = lanczos.least_curvature(lambda v: (values * v, 0.0), lambda v: v, 100, 50)
+    assert sure.products == lanczos.ENOUGH_PRODUCTS
+    assert sure.missing > 0.0
+
+
+def test_rounding_grows_with_products_and_with_the_largest_curvature():
+    values = np.array([1.0, -64.0, 3.0, 2.0])
+    found = lanczos.least_curvature(lambda v: (values * v, 0.0), lambda v: v, 4, 50)
+    rounding = lanczos.UNITS * np.finfo(float).eps * 4 * 64.0
+    assert rounding <= found.error <= 1.3 * rounding
+
+
+def test_a_subspace_is_looked_at_completely_though_vectors_run_out():
+    """Of the identity every vector is an eigenvector: each next one is a random one."""
+    keep = np.diag([1.0, 1.0, 0.0, 1.0, 0.0])
+    found = lanczos.least_curvature(lambda v: (3.0 * v, 0.5), lambda v: keep @ v, 5, 50)
+    assert (found.products, found.missing) == (3, 0.0)
+    assert found.value == pytest.approx(3.0)
+    assert found.error == pytest.approx(1.5)
+    few = lanczos.least_curvature(lambda v: (3.0 * v, 0.5), lambda v: keep @ v, 5, 2)
+    assert (few.products, few.missing) == (2, math.inf)
