@@ -58,7 +58,7 @@ def prepare() -> None:
     settings.load_profile("mutants")
 
 
-@dataclass
+@dataclass(eq=False)  # pytest needs plugins that can be hashed
 class Collected:
     """Collects tests, and does other work with them than to run them all."""
 
