@@ -1,10 +1,10 @@
 """Change the source in small ways and see whether the tests notice: ``python -m tools.mutate``.
 
-A seeded sample of changes (`tools/mutations.py`) of every area, or of some ``--files``, is tried against the
-tests that call the changed function, until one fails (`tools/touched.py` knows which they are, and
+A seeded sample of changes (`tools/mutations.py`) of every area, or of some ``--files``, is tried against
+the tests that call the changed function, until one fails (`tools/touched.py` knows which they are, and
 `tools/mutant_trials.py` runs them). What no test notices is a survivor: a test is missing, or the change
-makes no difference. The latter are listed in ``tools/equivalent_mutants.json`` with the reason, and are not tried.
-Results are kept in ``benchmarks/results/mutants.jsonl``; a second call goes on from there.
+makes no difference. The latter are listed in ``tools/equivalent_mutants.json`` with the reason, and are not
+tried. Results are kept in ``benchmarks/results/mutants.jsonl``; a second call goes on from there.
 """
 
 from __future__ import annotations
