@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import ShuffleSplit
 
-from equipoise import AUCClassifier, auc, auc_parity
+from equipoise import AUCClassifier, auc, auc_parity, demographic_parity, rate
 from equipoise.constraints import AUC_PARITIES, Each
 from equipoise.datasets import make_census
 from equipoise.estimators import InfeasibleWarning, frontier
@@ -250,7 +250,9 @@ def test_warm_start_takes_fewer_steps():
         ({"constraints": auc("A", "B") >= 0.5}, "'A'"),
         (
             {"constraints": demographic_parity(0.1)},
+            "must be rules on AUCs, but 'demographic parity",
         ),
+        ({"constraints": [auc() >= 0.6, rate("loss") <= 1.0]}, "is on predictions or losses"),
     ],
 )
 def test_wrong_input(settings, message):
