@@ -189,6 +189,27 @@ def test_what_is_in_reach_is_reached(rule, rows):
     assert model.report_.constraints[0].true == pytest.approx(reached, abs=0.005)
 
 
+@pytest.mark.parametrize("rule", [auc() >= 0.99, auc() <= 0.75])
+def test_a_fit_that_is_stopped_at_any_step_leaves_a_model(rule):
+    """Also before there is a model under bounds, and where models with shrunk scores are set aside."""
+    X, y, calls = DATA.X[:500], DATA.y[:500], []
+
+    def stop(iteration):
+        calls.append(iteration.stage)
+        if len(calls) == last:
+            raise StopIteration
+
+    last = 0
+    model = AUCClassifier(rule, callback=stop, on_infeasible="ignore").fit(X, y)
+    whole = len(calls)
+    for share in (0.1, 0.5, 0.7, 0.9):
+        calls.clear()
+        last = max(1, int(share * whole))
+        model.fit(X, y)
+        assert model.status_.name == "STOPPED"
+        assert np.isfinite(model.coef_).all()
+
+
 @pytest.mark.parametrize("kind", ["inter", "intra", "group"])
 def test_the_auc_itself_is_maximised_and_the_bound_used_up(kind):
     plain = AUCClassifier().fit(DATA.X, DATA.y)

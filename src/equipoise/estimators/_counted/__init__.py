@@ -74,6 +74,8 @@ def fit_counted(
     if found is not None:
         return found
     tried = search.tried
+    if not tried and unconstrained is not None:
+        tried = [measure(problem, unconstrained.result, allowed)]
     interrupted = runner.budget.wish is Status.INTERRUPTED  # then a fit ends at once
     if tried and not interrupted and not any(fit.keeps_bounds for fit in tried):
         simple = best_simple(search)

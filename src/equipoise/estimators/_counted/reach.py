@@ -48,9 +48,11 @@ class Reach(Stage):
         problem, known = search.problem, search.unconstrained
         if problem.rows.uses_threshold or known is None:
             return None
+        ranking = counted_at(problem, np.zeros(problem.dim)) > search.allowed
+        if not ranking.any():
+            return None
         broken = search.counted_free
-        of_equal = counted_at(problem, np.zeros(problem.dim))
-        asked = np.flatnonzero((of_equal > search.allowed) & (broken > search.spare))
+        asked = np.flatnonzero(ranking & (broken > search.spare))
         for i in asked[np.argsort(-broken[asked], kind="stable")]:
             closest = self._closest(search, int(i))
             if counted_at(problem, closest.x)[i] > search.spare[i]:

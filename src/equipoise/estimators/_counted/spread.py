@@ -70,10 +70,11 @@ class HoldSpread(Stage):
         )
         search.start, shrunk = u, search.tried
         search.tried = []  # the ranks of shrunk scores are no start
-        found = self._first(search)  # 3
-        if found is None:
+        try:
+            found = self._first(search)  # 3
+        finally:
             search.tried = shrunk + search.tried
-        elif slope @ found.x <= (1.0 + ON_PLANE) * least:
+        if found is not None and slope @ found.x <= (1.0 + ON_PLANE) * least:
             verdict = Verdict(found.result.status, near=found.result.near, claim=HELD)
             found = replace(found, result=found.result.judged(verdict))
         return found
