@@ -37,7 +37,13 @@ LOOSEST = {
     "intra": 0.045,
     "group": 0.2,
 }  # of a frontier: about the gaps without bounds
-ROWS = 6000  # of the fits beside the crude trial
+ROWS = 6000  # of the fits beside the crude trial, and all rows
+# What a first trial of the same kind reached on other 6,000 rows, at the same bounds.
+ASKED = {
+    "adult": {"inter": 0.898, "intra": 0.896, "group": 0.882},
+    "bank": {"inter": 0.934, "intra": 0.926, "group": 0.907},
+    "compas": {"inter": 0.641, "group": 0.671},
+}
 KAPPAS = (0.001, 0.003, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 ROUNDED = 5e-4  # three digits: two AUCs that differ by less are the same
 
@@ -48,7 +54,15 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     arguments = parser.parse_args()
     page = Page("AUC under AUC fairness", "make auc", facts("equipoise", "numpy", "scipy"))
-    fits(page)
+    page.say("## AUC at a bound, beside a crude trial")
+    page.say(
+        "\nFeatures standardised, groups as the loaders give them. The trial is SLSQP on sigmoids of pairs, "
+        "its bound lowered until the true gap holds. All AUCs and gaps are on these rows, by ranks. What is "
+        "asked for is the AUC that a first trial of this kind reached on other 6,000 rows."
+    )
+    fits(page, f"{ROWS} rows drawn at random", ROWS, ASKED)
+    if not arguments.quick:
+        fits(page, "all rows", None, {})
     quadratic(page)
     whole_fits(page, repeats=2 if arguments.quick else 5)
     pair_cost(page, 50_000 if arguments.quick else 1_000_000)
@@ -57,28 +71,29 @@ def main() -> None:
         page.write(OUTPUT)
 
 
-def fits(page: Page) -> None:
-    """Compare the AUCs of fits with those of a crude trial on the same rows."""
-    page.say("## AUC at a bound, beside a crude trial")
-    page.say(
-        f"\n{ROWS} rows drawn at random, features standardised, groups as the loaders give them. The trial "
-        "is SLSQP on sigmoids of pairs, its bound lowered until the true gap holds. All AUCs and gaps are on "
-        "these rows, by ranks."
-    )
-    page.table("data", "parity", "bound", "AUC", "gap", "AUC, trial", "gap, trial", "status")
-    worst, broken = -np.inf, 0
+def fits(page: Page, title: str, most: int | None, asked: dict[str, dict[str, float]]) -> None:
+    """Compare the AUCs of fits with those of a crude trial on the same rows, and with those asked for."""
+    page.say(f"\n### {title[0].upper()}{title[1:]}")
+    columns = ("data", "parity", "bound", "AUC", "gap", "AUC, trial", "gap, trial", "status")
+    page.table(*columns, *(("AUC asked for",) if asked else ()))
+    worst, short, broken = -np.inf, -np.inf, 0
     for name, bound in BOUNDS.items():
-        rows = Rows.drawn(load(name), ROWS)
+        rows = Rows.drawn(load(name), most)
         for kind in KINDS:
             model = AUCClassifier(auc_parity(kind, bound)).fit(rows.X, rows.y, rows.groups)
             own, gap = rows.measured(model.decision_function(rows.X), kind)
             other, other_gap = crude(rows, kind, bound)
             figures = (f"{v:.4f}" for v in (own, gap, other, other_gap))
-            page.row(name, kind, bound, *figures, model.status_.name)
+            wanted = asked.get(name, {}).get(kind)
+            last = () if not asked else ("" if wanted is None else wanted,)
+            page.row(name, kind, bound, *figures, model.status_.name, *last)
             broken += gap > bound + 1e-12
             worst = max(worst, other - own) if other_gap <= bound else worst
-    page.goal("most AUC lost against the trial", worst, ROUNDED)
-    page.goal("fits whose true gap does not hold", broken, 0)
+            short = max(short, wanted - own) if wanted is not None else short
+    page.goal(f"most AUC lost against the trial, {title}", worst, ROUNDED)
+    if asked:
+        page.goal(f"most AUC below what was asked for, {title}", short, ROUNDED)
+    page.goal(f"fits whose true gap does not hold, {title}", broken, 0)
 
 
 def quadratic(page: Page) -> None:

@@ -33,8 +33,8 @@ class Rows:
     groups: np.ndarray
 
     @staticmethod
-    def drawn(data: Any, most: int, seed: int = 0) -> Rows:
-        """Return at most so many rows of a data set, drawn at random; constant columns are left out."""
+    def drawn(data: Any, most: int | None, seed: int = 0) -> Rows:
+        """Return so many rows of a data set drawn at random, or all; constant columns are left out."""
         index = np.random.default_rng(seed).permutation(len(data.y))[:most]
         X = data.X[index]
         X = X.toarray() if hasattr(X, "toarray") else X

@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import ShuffleSplit
 
-from equipoise import AUCClassifier, auc, auc_parity
+from equipoise import AUCClassifier, auc, auc_parity, demographic_parity, rate
 from equipoise.constraints import AUC_PARITIES, Each
 from equipoise.datasets import make_census
 from equipoise.estimators import InfeasibleWarning, frontier
@@ -144,6 +144,72 @@ def test_two_bounds_on_one_auc_that_leave_room_are_met():
     assert 0.7 <= model.report_.ranking[1] <= 0.95
 
 
+@pytest.mark.parametrize("rows", [500, 3000])
+@pytest.mark.parametrize(
+    ("rules", "least", "most"),
+    [
+        ([auc() >= 0.7, auc() <= 0.75], 0.745, 0.75),
+        ([auc() >= 0.699, auc() <= 0.7], 0.699, 0.7),
+        (auc() <= 0.75, 0.745, 0.75),
+        (auc() <= 0.6, 0.595, 0.6),
+        (auc() <= 0.4, 0.395, 0.4),  # where scores of one value are too good
+    ],
+)
+def test_caps_are_used_up_and_not_met_by_small_scores_alone(rules, least, most, rows):
+    model = AUCClassifier(rules).fit(DATA.X[:rows], DATA.y[:rows])
+    scores, positive = model.decision_function(DATA.X[:rows]), POSITIVE[:rows]
+    assert least <= measured(scores, positive, ~positive) <= most
+    assert model.status_.name == "CONVERGED"
+    assert model.report_.problems_solved <= 10
+    assert "kept from shrinking" in model.result_.message
+
+
+def test_a_cap_beside_a_bound_on_a_gap():
+    model = AUCClassifier([auc() <= 0.7, auc_parity("inter", 0.03)]).fit(DATA.X, DATA.y, GROUPS)
+    scores = model.decision_function(DATA.X)
+    assert 0.695 <= measured(scores, POSITIVE, ~POSITIVE) <= 0.7
+    assert gap("inter", scores) <= 0.03
+    assert model.status_.name == "CONVERGED"
+
+
+@pytest.mark.parametrize(
+    ("rule", "rows"), [(auc(), GROUPS != ""), (auc("female", "female"), GROUPS == "female")]
+)
+def test_what_is_in_reach_is_reached(rule, rows):
+    """Nearly the AUC that a model of these rows alone has is met as a bound; .02 more is out of reach."""
+    best = AUCClassifier(C=100.0).fit(DATA.X[rows], DATA.y[rows])
+    reached = best.report_.ranking[1] - 0.001
+    model = AUCClassifier(rule >= reached).fit(DATA.X, DATA.y, GROUPS)
+    assert all(line.holds for line in model.report_.constraints)
+    assert model.status_.name == "CONVERGED"
+    with pytest.warns(InfeasibleWarning, match="which training for nothing else did not reach"):
+        model = AUCClassifier(rule >= reached + 0.02).fit(DATA.X, DATA.y, GROUPS)
+    assert model.status_.name == "NOT_FOUND"
+    assert model.report_.problems_solved == 1
+    assert model.report_.constraints[0].true == pytest.approx(reached, abs=0.005)
+
+
+@pytest.mark.parametrize("rule", [auc() >= 0.99, auc() <= 0.75])
+def test_a_fit_that_is_stopped_at_any_step_leaves_a_model(rule):
+    """Also before there is a model under bounds, and where models with shrunk scores are set aside."""
+    X, y, calls = DATA.X[:500], DATA.y[:500], []
+
+    def stop(iteration):
+        calls.append(iteration.stage)
+        if len(calls) == last:
+            raise StopIteration
+
+    last = 0
+    model = AUCClassifier(rule, callback=stop, on_infeasible="ignore").fit(X, y)
+    whole = len(calls)
+    for share in (0.1, 0.5, 0.7, 0.9):
+        calls.clear()
+        last = max(1, int(share * whole))
+        model.fit(X, y)
+        assert model.status_.name == "STOPPED"
+        assert np.isfinite(model.coef_).all()
+
+
 @pytest.mark.parametrize("kind", ["inter", "intra", "group"])
 def test_the_auc_itself_is_maximised_and_the_bound_used_up(kind):
     plain = AUCClassifier().fit(DATA.X, DATA.y)
@@ -203,6 +269,11 @@ def test_warm_start_takes_fewer_steps():
         ({"loss": "hinge"}, "'loss' parameter of AUCClassifier must be"),
         ({"constraints": 0.05}, "`constraints` must be rules"),
         ({"constraints": auc("A", "B") >= 0.5}, "'A'"),
+        (
+            {"constraints": demographic_parity(0.1)},
+            "must be rules on AUCs, but 'demographic parity",
+        ),
+        ({"constraints": [auc() >= 0.6, rate("loss") <= 1.0]}, "is on predictions or losses"),
     ],
 )
 def test_wrong_input(settings, message):

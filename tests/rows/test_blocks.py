@@ -130,6 +130,11 @@ def test_every_count_agrees(rule, rng):
     assert many.positives(x) == one.positives(x)
     assert 0 < one.positives(x)[0] < N
     assert many.spread(x) == pytest.approx(one.spread(x), rel=1e-12)
+    slope = one.spread_slope(x)
+    np.testing.assert_allclose(many.spread_slope(x), slope, atol=1e-12)
+    for i, unit in enumerate(np.eye(one.dim)):
+        change = one.spread(x + 1e-6 * unit) - one.spread(x - 1e-6 * unit)
+        assert change / 2e-6 == pytest.approx(slope[i], abs=1e-6)
     np.testing.assert_allclose(many.sorted_scores(x), one.sorted_scores(x))
     np.testing.assert_allclose(many.largest, one.largest)
     np.testing.assert_array_equal(many.wrong_by_class(x) > 0, one.wrong_by_class(x) > 0)

@@ -53,6 +53,13 @@ def test_the_better_of_two_points_that_are_slightly_outside_is_taken():
     assert X._polished(x, better, active) is better
 
 
+def test_a_half_space_of_many_dimensions_is_projected_on_without_a_program(monkeypatch, rng):
+    a, x = rng.normal(size=(2, 10_000))
+    X = sets.Polytope([a], [-1.0])
+    monkeypatch.setattr(X.__class__, "_nearest", None)
+    np.testing.assert_allclose(X.project(x), x - max(0.0, a @ x + 1.0) / (a @ a) * a, atol=1e-12)
+
+
 def test_a_point_hardly_outside_is_projected_in_units_of_its_own_size():
     x = np.array([1e6 * (1 + 1e-13), 5e5])
     np.testing.assert_allclose(

@@ -125,6 +125,7 @@ class AUCClassifier(RuleClassifier):
             min_cell=self.min_cell,
             small_cells=self.small_cells,
             fit_intercept=False,
+            only_ranks=True,
         )
 
     def _kept(self, model: dict[str, Any]) -> dict[str, Any]:

@@ -39,6 +39,8 @@ class Task:
         found none, which can take long.
     score : expression of rates, optional
         What the report shows of a model instead of its accuracy, such as the AUC.
+    only_ranks : bool
+        Whether the threshold is chosen after training, so that no rule may be on predictions or losses.
     """
 
     owner: str
@@ -58,6 +60,7 @@ class Task:
     score: Any = None
     undefined: str = "raise"
     repair: bool = True
+    only_ranks: bool = False
 
     @property
     def is_likelihood(self) -> bool:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from equipoise import _check
 from equipoise._status import Status
 from equipoise.constraints import Binding, bind_table
 from equipoise.estimators._counted import (
@@ -17,6 +16,7 @@ from equipoise.estimators._counted import (
     fit_counted,
     measure,
 )
+from equipoise.estimators._rule_checks import is_finite, require_finite, require_ranks
 from equipoise.estimators._runner import Runner
 from equipoise.estimators._task import Task
 from equipoise.models import LinearUnits
@@ -82,7 +82,7 @@ class Training:
     def bind(self, best_loss: float | None = None) -> Binding:
         """Bind the constraints to the rows."""
         task = self.task
-        return bind_table(
+        binding = bind_table(
             task.constraints,
             self.table,
             loss=task.loss,
@@ -93,6 +93,9 @@ class Training:
             undefined=task.undefined,
             owner=task.owner,
         )
+        if task.only_ranks:
+            require_ranks(binding, task.owner)
+        return binding
 
     def fit_unconstrained(self, rough: bool = True) -> Unconstrained:
         """Fit without constraints."""
@@ -137,9 +140,9 @@ class Training:
             start, last = similar.x, similar.result
         elif self.previous is not None:
             start, last = self._previous_x(), self.previous.result
-        if not _is_finite(problem, binding, start):
+        if not is_finite(problem, binding, start):
             start, last, known = np.zeros(problem.dim), None, None
-            _require_finite(problem, binding, task.owner)
+            require_finite(problem, binding, task.owner)
         if task.true_metric:
             return fit_counted(
                 problem,
@@ -182,34 +185,3 @@ class Training:
     def _previous_x(self) -> np.ndarray:
         assert self.previous is not None
         return self.units.parameters(self.previous.coef, self.previous.intercept)
-
-
-def _is_finite(problem: LearningProblem, binding: Binding, x: np.ndarray) -> bool:
-    """Whether users' functions and their slopes are finite at `x`; rates always are."""
-    return _culprit(problem, binding, x) is None
-
-
-def _require_finite(problem: LearningProblem, binding: Binding, owner: str) -> None:
-    """Raise unless users' functions are finite where all scores are 0."""
-    found = _culprit(problem, binding, np.zeros(problem.dim))
-    if found is not None:
-        reason = (
-            f"the constraint {found[0]!r} {found[1]}, at the model without constraints and where "
-            "all scores are 0; training must start where it is finite."
-        )
-        raise _check.InputError(owner, reason, "constraints")
-
-
-def _culprit(problem: LearningProblem, binding: Binding, x: np.ndarray) -> tuple[str, str] | None:
-    """Return the first user's function that is not finite at `x`, and what it is."""
-    calls = [i for i, row in enumerate(binding.inequalities) if row.expression is None]
-    if not calls:
-        return None
-    point = problem.at(x)
-    for i in calls:
-        value, name = point.constraints[i], binding.inequalities[i].name
-        if not np.isfinite(value):
-            return name, f"is {value}"
-        if not np.isfinite(point.gradient(1 + i)).all():
-            return name, "has a slope that is not finite"
-    return None

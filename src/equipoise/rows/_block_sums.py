@@ -188,6 +188,10 @@ class BlockSums(RowSums):
         """Return weighted sums of the scores and their squares."""
         return reduce(add, (part.score_moments(x, center) for part in self.parts))
 
+    def score_products(self, x: np.ndarray, center: float) -> np.ndarray:
+        """Return the weighted sum of the scores, each times its slope."""
+        return reduce(add, (part.score_products(x, center) for part in self.parts))
+
     def confusion(self, x: np.ndarray, column: str | tuple[str, ...] | None = None) -> Confusion:
         """Count labels and predictions, groups in the order of all blocks together."""
         found = [part.confusion(x, column) for part in self.parts]

@@ -173,6 +173,12 @@ class MemorySums(RowSums):
             return np.array([apart.size, apart.sum(), apart @ apart])
         return np.array([weight.sum(), weight @ apart, weight @ apart**2])
 
+    def score_products(self, x: np.ndarray, center: float) -> np.ndarray:
+        """Return the weighted sum of the scores, each times its slope."""
+        point, weight = self.model.at(x), self._table.weight
+        apart = to_numpy(point.scores) - center
+        return to_numpy(point.pull(apart if weight is None else weight * apart))
+
     def confusion(self, x: np.ndarray, column: str | tuple[str, ...] | None = None) -> Confusion:
         """Count labels and predictions: of all rows, or of every group of a column or several."""
         return self._table.crossed(column).predicting(self.model.predicted(x) > 0)

@@ -152,6 +152,10 @@ class RowSums(ABC):
         """Return the sums of ``w``, ``w (s - center)`` and ``w (s - center)^2`` over the rows."""
 
     @abstractmethod
+    def score_products(self, x: np.ndarray, center: float) -> np.ndarray:
+        """Return the sum of ``w (s - center)`` times the slope of `s`, over the rows, (dim,)."""
+
+    @abstractmethod
     def confusion(self, x: np.ndarray, column: str | tuple[str, ...] | None = None) -> Confusion:
         """Count labels and predictions: of all rows, or of every group of a column or several."""
 
@@ -177,6 +181,12 @@ class RowSums(ABC):
         total, first, _ = self.score_moments(x, 0.0)
         _, _, second = self.score_moments(x, first / total)
         return float(np.sqrt(second / total))
+
+    @final
+    def spread_slope(self, x: np.ndarray) -> np.ndarray:
+        """Return the gradient (dim,) of the spread; 0 where all scores are the same."""
+        total, first, _ = self.score_moments(x, 0.0)
+        return self.score_products(x, first / total) / max(total * self.spread(x), 1e-300)
 
     @final
     def sample(self, rng: np.random.Generator, batch: int) -> RowSums:

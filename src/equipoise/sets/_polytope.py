@@ -26,8 +26,9 @@ from equipoise.sets._tolerance import reached, rounding
 class Polytope(Set):
     r"""The polyhedron :math:`\{x : A x \le b\}`, bounded or not, not empty.
 
-    The projection solves :math:`\min_y \frac12 |y - x|^2` subject to :math:`A y \le b` with
-    the dual active-set solver DAQP, then once more exactly on the rows found active. At `x`
+    The projection is that on the row violated most, where this keeps the others. Else it
+    solves :math:`\min_y \frac12 |y - x|^2` subject to :math:`A y \le b` with the dual active-set
+    solver DAQP, then once more exactly on the rows found active. At `x`
     the normal cone is spanned by the active rows; the projection of `v` on it is a
     non-negative least-squares problem, and with `B` the rows of positive weight the tangent
     projection is :math:`v - B^+ B v`.
@@ -86,8 +87,12 @@ class Polytope(Set):
         point = to_numpy(x)
         excess = self._rows @ point - self._bounds
         size = max(1e-300, float(np.max(np.abs(point))))
-        if np.all(excess <= rounding(x) * np.maximum(np.abs(self._bounds), size)):
+        slack = rounding(x) * np.maximum(np.abs(self._bounds), size)
+        if np.all(excess <= slack):
             return x
+        first = self._polished(point, point, excess == np.max(excess))
+        if np.all(self._rows @ first - self._bounds <= slack):
+            return like(first, x)
         return like(self._nearest(point, excess), x)
 
     def tangent_map(self, x: Array, v: Array) -> Callable[[Array], Array]:

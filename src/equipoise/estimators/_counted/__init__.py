@@ -14,7 +14,8 @@ from equipoise.estimators._counted.candidate import (
 )
 from equipoise.estimators._counted.fixed import TurnPredictions
 from equipoise.estimators._counted.held import HoldFew
-from equipoise.estimators._counted.repair import Contradiction, OutOfReach, Prove, Repair
+from equipoise.estimators._counted.reach import OutOfReach, Reach
+from equipoise.estimators._counted.repair import Contradiction, Prove, Repair
 from equipoise.estimators._counted.search import Search, Stage, described, ended_early, run_stages
 from equipoise.estimators._counted.shifting import (
     SHARPNESS_FACTORS,
@@ -23,18 +24,23 @@ from equipoise.estimators._counted.shifting import (
     ShiftAgain,
 )
 from equipoise.estimators._counted.simple import best_simple, no_worse_than_simple
+from equipoise.estimators._counted.spread import HoldSpread
 from equipoise.estimators._runner import Runner
 from equipoise.problems import LearningProblem
 from equipoise.run import Result
 
+SHIFTING = tuple(ShiftAgain(factor) for factor in SHARPNESS_FACTORS)
+
 STAGES: tuple[Stage, ...] = (
     Contradiction(),
+    Reach(),
     FirstShift(),
+    HoldSpread((FirstShift(), *SHIFTING)),
     OutOfReach(),
     Prove(),
     TurnPredictions(),
     HoldFew(),
-    *(ShiftAgain(factor) for factor in SHARPNESS_FACTORS),
+    *SHIFTING,
     FinishBest(),
     Repair(),
 )
@@ -68,6 +74,8 @@ def fit_counted(
     if found is not None:
         return found
     tried = search.tried
+    if not tried and unconstrained is not None:
+        tried = [measure(problem, unconstrained.result, allowed)]
     interrupted = runner.budget.wish is Status.INTERRUPTED  # then a fit ends at once
     if tried and not interrupted and not any(fit.keeps_bounds for fit in tried):
         simple = best_simple(search)

@@ -36,17 +36,10 @@ NOT_FOUND = (
     "known. Tried: {problems} training problems with shifted bounds, predictions turned over, all thresholds "
     "of the closest models, and the two constants."
 )
-NO_BETTER_NEARBY = (
-    "No model that keeps all bounds was found; the one returned comes closest. Whether there is one is not "
-    "known. Training ended where no model nearby breaks the bounds less."
-)
 RANGES = (
     "Infeasible, proved: the bounds contradict each other, whatever the model. No values of the bounded "
     "AUCs within their ranges keep all of them."
 )
-# Of `Search.spare`: a bound on AUCs that is broken by more than so many of them is not broken because of
-# smooth steps, and no shift will mend it. Chosen.
-OUT_OF_REACH = 10.0
 ONE_FEATURE = (
     "Infeasible, proved: no linear model keeps these bounds. All thresholds of the only feature were "
     "tried, in both directions."
@@ -87,23 +80,6 @@ class Contradiction(Stage):
             return None
         verdict = Verdict(Status.INFEASIBLE, claim=RANGES)
         return measure(problem, known.result.judged(verdict), search.allowed)
-
-
-@dataclass(frozen=True)
-class OutOfReach(Stage):
-    """Give a verdict where training on smooth AUCs breaks bounds by far: shifts would not mend that."""
-
-    name: ClassVar[str] = "judging"
-
-    def run(self, search: Search) -> Candidate | None:
-        """Return the closest model, or None where more may help."""
-        last, closest = search.tried[-1], search.best
-        far = bool((closest.counted > OUT_OF_REACH * search.spare).any())
-        if search.problem.rows.uses_threshold or last.result.success or not far:
-            return None
-        blocking = last.result.blocking
-        verdict = Verdict(Status.NOT_FOUND, claim=NO_BETTER_NEARBY, blocking=blocking)
-        return replace(closest, result=closest.result.judged(verdict))
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,8 @@ class FirstShift(Stage):
             shift = counted_minus_smooth(first, search.start, counted) + spare
             first = first.shifted(shift)
         elif search.unconstrained is not None:
-            first = first.shifted(0.5 * counted_minus_smooth(first, search.unconstrained.x))
+            known = search.unconstrained.x, search.counted_free
+            first = first.shifted(0.5 * counted_minus_smooth(first, *known))
         fit = search.solve(first, search.start, search.previous, search.rough)
         return finished(search, fit) if is_settled(search, fit) else None
 
