@@ -20,6 +20,7 @@ from equipoise.solvers._methods.ipp_ssg import *
 from equipoise.solvers._methods.ippp import *
 from equipoise.solvers._methods.iqrc import *
 from equipoise.solvers._methods.level_set import *
+from equipoise.solvers._methods.multiplier_model import *
 from equipoise.solvers._methods.plada import *
 from equipoise.solvers._methods.proxy_lagrangian import *
 from equipoise.solvers._methods.sfls import *

@@ -132,6 +132,14 @@ ARGUMENTS = {
     },
     "MinMaxProxLinear": minmax,
     "MinMaxSubgradient": minmax,
+    "MultiplierModel": {
+        "features": optional(strict([[0.5]])),
+        "hidden": also(strict((4, 4)), "empty list", "empty array"),  # no hidden layer
+        "step_size": positive(0.1),
+        "scale": positive(1.0),
+        "adaptive": flag(True),
+        "every": count(10),
+    },
     "Multiply": {"factor": more_than_1(2.0)},
     "Normalised": {"length": non_negative(0.1)},
     "PLADA": {
