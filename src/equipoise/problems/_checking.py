@@ -53,7 +53,7 @@ class ProblemCheck:
 def check_problem(
     problem: Problem, x: Array, *, directions: int = 5, tol: float = 1e-5, seed: int = 0
 ) -> ProblemCheck:
-    """Compare every gradient (and Hessian product) with central differences at `x`, and `push` with gradients.
+    """Compare every gradient (and Hessian product) with central differences at `x`, `push` with gradients.
 
     Parameters
     ----------
