@@ -28,6 +28,7 @@ from equipoise.solvers._methods.smd import *
 from equipoise.solvers._methods.smoothing import *
 from equipoise.solvers._methods.sp_lm import *
 from equipoise.solvers._methods.sqp import *
+from equipoise.solvers._methods.stochastic_lagrangian import *
 from equipoise.solvers._methods.strong_switching import *
 from equipoise.solvers._methods.switching import *
 from equipoise.solvers._methods.yu_neely_wei import *

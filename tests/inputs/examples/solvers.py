@@ -203,6 +203,13 @@ ARGUMENTS = {
     },
     "Smoothing": {"tol": positive(1e-9), "width": some_positive, "multipliers": start},
     "SquareRoot": {"size": positive(0.1)},
+    "StochasticLagrangian": {
+        "step_size": positive(0.1),
+        "penalty": positive(10.0),
+        "dual_step": positive(0.1),
+        "memory": count(5),
+        "multipliers": start,
+    },
     "StrongSwitching": {"steps": some_count, "mu": positive(1.0), "slack": positive(1e-4)},
     "SubgradientStep": {},
     "SwapRegret": {"floor": share(0.1)},
