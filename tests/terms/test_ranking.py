@@ -95,7 +95,7 @@ def test_half_of_the_rows_have_their_pairs(rng):
     listed = ranking_terms(relevant, member, query, slack=0.1).sums
     index = rng.permutation(60)[:30]
     part = listed.rows(index, 2.0)
-    above, below = listed._pairs
+    above, below = listed._above, listed._below
     kept = np.flatnonzero(np.isin(above, index) & np.isin(below, index))
     among = ListedPairs(listed.sums.rows(kept, 4.0), above[kept], below[kept], 60)
     np.testing.assert_allclose(part.values(s[index]), among.values(s), atol=1e-14)

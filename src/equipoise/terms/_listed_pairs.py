@@ -45,17 +45,15 @@ class ListedPairs(ScoreSum):
         owner = "ListedPairs"
         self.sums = _check.kind(owner, "sums", sums, ScoreSum)
         self.n_rows = _check.count(owner, "n_rows", n_rows, least=1)
-        sides = {"above": above, "below": below}
-        self._pairs = [
-            _check.integers(owner, name, side, self.n_rows) for name, side in sides.items()
-        ]
-        for name, side in zip(sides, self._pairs):
+        self._above = _check.integers(owner, "above", above, self.n_rows)
+        self._below = _check.integers(owner, "below", below, self.n_rows)
+        for name, side in (("above", self._above), ("below", self._below)):
             if side.shape != (sums.n_rows,):
                 _check.fail(owner, name, f"must have shape ({sums.n_rows},)", side.shape)
         self.size, self.smooth = sums.size, sums.smooth
         places = np.arange(sums.n_rows)
         entries = np.repeat([1.0, -1.0], sums.n_rows)
-        where = np.tile(places, 2), np.concatenate(self._pairs)
+        where = np.tile(places, 2), np.concatenate((self._above, self._below))
         self._difference = sparse.csr_array((entries, where), shape=(sums.n_rows, self.n_rows))
 
     def at(self, scores: Scores) -> ScoreSumPoint:
@@ -80,7 +78,7 @@ class ListedPairs(ScoreSum):
         """Return the sums over the pairs of which both rows are there; both are scaled."""
         number = np.full(self.n_rows, -1)
         number[index] = np.arange(len(index))
-        above, below = (number[side] for side in self._pairs)
+        above, below = number[self._above], number[self._below]
         kept = np.flatnonzero((above >= 0) & (below >= 0))
         return ListedPairs(self.sums.rows(kept, scale**2), above[kept], below[kept], len(index))
 
@@ -105,11 +103,15 @@ class ListedPairs(ScoreSum):
 
     def sharpened(self, k: float) -> ListedPairs:
         """Return the sums with sharper sigmoids."""
-        return ListedPairs(self.sums.sharpened(k), *self._pairs, self.n_rows)
+        return self._with(self.sums.sharpened(k))
 
     def smoothed(self, width: float) -> ListedPairs:
         """Return the sums with kinks rounded."""
-        return ListedPairs(self.sums.smoothed(width), *self._pairs, self.n_rows)
+        return self._with(self.sums.smoothed(width))
+
+    def _with(self, sums: ScoreSum) -> ListedPairs:
+        """Return other sums over the same pairs."""
+        return ListedPairs(sums, self._above, self._below, self.n_rows)
 
     def _apart(self, s: Array) -> np.ndarray:
         """Return the differences (P,); those of tensors are formed on the host."""
