@@ -54,7 +54,8 @@ class LearningProblem(Problem):
 
     Mini-batches are drawn without replacement, new for each call of `sample`. A rate is estimated
     by its sum over the rows drawn times ``n / batch``, so it keeps its mean; a small group may be
-    absent from a batch.
+    absent from a batch. What is certified at the end of a run are the functions of all rows: no error of
+    sampling is in it.
     """
 
     sketched = True
