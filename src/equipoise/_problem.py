@@ -16,11 +16,15 @@ from typing import final
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import Array, like, namespace
+from equipoise._array import Array, like, namespace, to_numpy
 from equipoise._errors import NonFiniteError
 from equipoise.sets._set import Set
 
 __all__ = ["Facts", "Kinks", "NonFiniteError", "Point", "Problem"]
+
+# So many gradients are kept at a time where all that is asked for are their products with a vector. Chosen:
+# enough for one product of matrices to be quick.
+GRADIENTS_AT_ONCE = 64
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,9 @@ class Point:
     jacobian : callable or None
         Indices ``(k,)`` to the gradients of these functions ``(k, d)``, where the problem has a cheaper
         way to form many of them than one backward pass each; `gradients` uses it.
+    push : callable or None
+        A direction (d,) to the change of every function along it, ``(m + 1,)``, NumPy float64, where the
+        problem has a way that forms no gradients; `along` uses it.
     """
 
     x: Array
@@ -51,6 +58,7 @@ class Point:
     hvp: Callable[[np.ndarray, Array], Array] | None = None
     curvature: Callable[[np.ndarray], np.ndarray] | None = None
     jacobian: Callable[[np.ndarray], Array] | None = None
+    push: Callable[[Array], np.ndarray] | None = None
 
     @property
     def objective(self) -> float:
@@ -92,6 +100,16 @@ class Point:
         rows = [self.gradient(int(i)) for i in indices]
         return np.array(rows) if isinstance(rows[0], np.ndarray) else namespace(rows[0]).stack(rows)
 
+    def along(self, v: Array, indices: np.ndarray) -> np.ndarray:
+        """Return ``<grad f_i, v>`` of several functions (0: the objective), NumPy float64, shape (k,).
+
+        However many these are, no more than 64 of their gradients are kept at a time.
+        """
+        if self.push is not None and len(indices) > 0:
+            return self.push(v)[indices]
+        pieces = np.split(indices, range(GRADIENTS_AT_ONCE, len(indices), GRADIENTS_AT_ONCE))
+        return np.concatenate([to_numpy(self.gradients(piece) @ v) for piece in pieces])
+
     def lagrangian_gradient(self, multipliers: np.ndarray) -> Array:
         """Return ``grad f_0 + sum_i multipliers_i grad f_i`` in one backward pass."""
         return self.vjp(np.concatenate(([1.0], multipliers)))
@@ -130,7 +148,7 @@ class Facts:
     smoothness : L, a Lipschitz constant of every gradient.
     lipschitz : M, a bound on every (sub)gradient.
     lower_bound : a number not above the objective.
-    stochastic : `Problem.sample` draws mini-batches.
+    stochastic : `Problem.sample` draws mini-batches; where it does, this need not be said.
     rounding : the relative rounding error of the values; 1e-7 for single precision.
     """
 
@@ -214,6 +232,12 @@ class Problem(ABC):
     def sample(self, rng: np.random.Generator) -> Problem:
         """Return a mini-batch, itself a problem; a deterministic problem returns itself."""
         return self
+
+    @final
+    @property
+    def stochastic(self) -> bool:
+        """Whether `sample` draws mini-batches: the facts say so, or one is drawn to see."""
+        return self.facts.stochastic or self.sample(np.random.default_rng(0)) is not self
 
     def true_values(self, point: Point) -> np.ndarray:
         """Return the constraints that are meant, (m,), at an evaluated point: themselves by default.

@@ -111,6 +111,25 @@ def test_the_checker_names_the_wrong_gradient_and_by_how_much():
         check.raise_if_wrong()
 
 
+def test_the_checker_compares_push_with_the_gradients():
+    class Pushed(Problem):
+        dim, n_constraints, names, domain = 2, 1, ("disc",), sets.WholeSpace()
+
+        def at(self, x):
+            values, gradients = np.array([x.sum(), x @ x]), np.array([np.ones(2), 2 * x])
+            factor = np.array([1.0, self.factor])
+            pull, push = (lambda w: w @ gradients), (lambda v: factor * (gradients @ v))
+            return Point(x, values, pull, push=push)
+
+    problem, x = Pushed(), np.array([0.5, -0.7])
+    problem.factor = 1.0
+    assert check_problem(problem, x).ok
+    for problem.factor in (1.1, np.nan):
+        check = check_problem(problem, x)
+        assert len(check.problems) == 1
+        assert "`push` is wrong for constraint 1 ('disc')" in check.problems[0]
+
+
 def test_the_checker_sees_wrong_products_and_shapes():
     class Broken(Problem):
         dim, n_constraints, names, domain = 2, 0, (), sets.WholeSpace()

@@ -7,7 +7,7 @@ from scipy import sparse
 from equipoise import sets, solve
 from equipoise._problem import Facts
 from equipoise.models import LinearModel, MultiClassLinearModel
-from equipoise.problems import LearningProblem, check_problem
+from equipoise.problems import LearningProblem, ProximalProblem, check_problem
 from equipoise.terms import (
     Combination,
     FunctionOfScores,
@@ -70,6 +70,9 @@ def test_gradients_and_hessian_products(kind, l2, loss, rng):
     check.raise_if_wrong()
     assert check.errors.max() < 1e-6
     assert check.hvp_errors.max() < 1e-6
+    regularised = ProximalProblem(problem, rng.normal(size=D + 1), 0.7)
+    assert regularised.at(rng.normal(size=D + 1)).push is not None  # which is checked
+    check_problem(regularised, rng.normal(size=D + 1)).raise_if_wrong()
 
 
 def test_multi_class_gradients_and_hessian_products(rng):

@@ -4,7 +4,16 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from equipoise import ConstrainedClassifier, Facts, FunctionProblem, Status, sets, solve
+from equipoise import (
+    ConstrainedClassifier,
+    Facts,
+    FunctionProblem,
+    Point,
+    Problem,
+    Status,
+    sets,
+    solve,
+)
 from equipoise.constraints import demographic_parity, recall
 from equipoise.datasets import make_census
 from equipoise.models import LinearModel
@@ -127,6 +136,29 @@ def test_mini_batches_end_at_the_solution_of_the_whole(loss):
     if loss is None:
         assert result.fun == pytest.approx(epigraph(whole)[1], abs=1e-6)
     assert whole.at(result.x).violation <= 1e-6
+
+
+def test_a_problem_that_draws_mini_batches_is_stochastic_without_being_told():
+    class Batches(Problem):
+        dim, n_constraints, names, domain = 1, 0, (), sets.Box(-1, 1, dim=1)
+        facts = Facts(smooth=True)
+        noise = 0.0
+
+        def at(self, x):
+            shifted = x - self.noise
+            return Point(x, np.array([shifted @ shifted]), lambda w: 2 * w[0] * shifted)
+
+        def sample(self, rng):
+            batch = Batches()
+            batch.noise = rng.normal()
+            return batch
+
+    problem = Batches()
+    assert problem.stochastic
+    assert not problem.facts.stochastic
+    assert type(choose(problem).first) is SwitchingSubgradient
+    assert SQP().needs[-1].missing(problem, np.zeros(1))
+    assert solve(problem, x0=[0.7], tol=1e-6).success
 
 
 def test_infeasible_mini_batches_are_no_success():

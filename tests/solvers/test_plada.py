@@ -22,7 +22,7 @@ from equipoise.solvers import (
     SubgradientStep,
     UnsuitableSolverError,
 )
-from equipoise.solvers._plada.step_lengths import Given, MeasuredLength, Spectral, first_length
+from equipoise.solvers._plada.step_lengths import MeasuredLength, Spectral, first_length
 
 
 def path(problem, solver, x0, steps, seed=0):
@@ -517,11 +517,22 @@ def test_given_step_size_is_kept():
     assert {s.size.eta for s in states} == {0.01}
 
 
-def test_stochastic_problem_uses_its_facts():
+def test_mini_batches_rise_to_the_bound_for_the_slopes_at_the_start():
+    """The slopes that the facts allow are nine times as large; their bound is where the size starts."""
     problem = FiniteSum()
-    size = first_length(problem, problem.at(np.zeros(2)), RHO, None)
-    bound = 0.9 / (problem.facts.smoothness + 3 * RHO * problem.facts.lipschitz**2)
-    assert size == Given(pytest.approx(bound))
+    facts, point = problem.facts, problem.at(np.zeros(2))
+    size = first_length(problem, point, RHO, None)
+    bound = 0.9 / (facts.smoothness + 3 * RHO * facts.lipschitz**2)
+    assert (size.eta, size.floor) == pytest.approx((bound, bound))
+    assert pytest.approx(1.0) == size.L
+    assert pytest.approx(np.linalg.norm(point.gradient(1))) == size.M
+    states = path(problem, PLADA(), [0.0, 0.0], 6000)
+    sizes = np.array([state.size.eta for state in states])
+    highest = 0.9 / (1 + 3 * RHO * size.M**2)
+    np.testing.assert_allclose(sizes, np.minimum(bound * 1.01 ** np.arange(6001), highest))
+    a, b = np.split(problem.data.mean(axis=0), 2)
+    solution = a - max(0.0, a @ b) / (b @ b) * b
+    assert np.mean([s.x for s in states[3000:]], axis=0) == pytest.approx(solution, abs=0.05)
 
 
 def test_paper_presets():

@@ -16,6 +16,7 @@ from equipoise.terms import (
     TruncatedLogistic,
     class_loss_terms,
     fixed_predictions,
+    ranking_terms,
 )
 
 N = 40
@@ -78,6 +79,12 @@ def callable_terms(n=N, seed=2, function=spread):
     return constraint_from(function, rng.integers(0, 2, n), rng.choice(["a", "b"], n))
 
 
+def ranked(n=N, seed=4):
+    rng = np.random.default_rng(seed)
+    relevant, member, query = rng.random(n) < 0.4, rng.random(n) < 0.5, rng.integers(0, 3, n)
+    return ranking_terms(relevant, member, query, 0.1)
+
+
 def fixed(n=N, seed=3):
     positive = np.random.default_rng(seed).random(n) < 0.5
     return fixed_predictions(rate_terms(squares=True), positive, 0.1, beside=[1])
@@ -93,5 +100,6 @@ EXAMPLES = {
     "sharp classes": (lambda: class_terms().sharpened(2.0), (N, 4)),
     "callable": (callable_terms, (N,)),
     "fixed predictions": (fixed, (N,)),
+    "pairs of queries": (ranked, (N,)),
     "joined": (lambda: Terms.joined([rate_terms(squares=True), callable_terms()]), (N,)),
 }

@@ -44,7 +44,7 @@ def provable(problem: Problem) -> bool:
     """Whether the facts say how far a constraint can be below its tangent planes."""
     facts = problem.facts
     known = bool(facts.convex_constraints) or facts.weak_convexity is not None
-    return known and problem.dim <= MAX_DIM and not facts.stochastic
+    return known and problem.dim <= MAX_DIM and not problem.stochastic
 
 
 @dataclass(frozen=True)

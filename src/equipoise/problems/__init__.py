@@ -5,6 +5,7 @@ from equipoise.problems._auc_fairness import AUCFairness
 from equipoise.problems._auc_stream import AUCStream
 from equipoise.problems._autodiff import JaxProblem, TorchProblem
 from equipoise.problems._checking import ProblemCheck, check_problem
+from equipoise.problems._drawn import DrawnConstraints
 from equipoise.problems._function import FunctionProblem
 from equipoise.problems._learning import LearningProblem
 from equipoise.problems._merit import (
@@ -30,6 +31,7 @@ __all__ = [
     "AUCStream",
     "AbsoluteProblem",
     "ProxyProblem",
+    "DrawnConstraints",
     "ProximalProblem",
     "MeritProblem",
     "Merit",

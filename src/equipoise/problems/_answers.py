@@ -33,7 +33,7 @@ def checked_point(problem: Problem, point: Any) -> Point:
     values, shape = point.values, (problem.n_constraints + 1,)
     if not (type(values) is np.ndarray and values.dtype == np.float64 and values.shape == shape):
         values = _numbers(owner, "values", values, shape)
-    pull, product, rows = point.vjp, point.hvp, point.jacobian
+    pull, product, rows, along = point.vjp, point.hvp, point.jacobian, point.push
 
     def vjp(weights: np.ndarray) -> Array:
         return _derivative(problem, "gradient", weights, pull(weights))
@@ -49,10 +49,18 @@ def checked_point(problem: Problem, point: Any) -> Point:
             return answer
         return _numbers(type(problem).__name__, "jacobian", answer, shape)
 
+    def push(v: Array) -> np.ndarray:
+        assert along is not None
+        answer = along(v)
+        if type(answer) is np.ndarray and answer.dtype == np.float64 and answer.shape == shape:
+            return answer
+        return _numbers(type(problem).__name__, "push", answer, shape)
+
     forwarded = (
         None if product is None else hvp,
         point.curvature,
         None if rows is None else jacobian,
+        None if along is None else push,
     )
     return Point(point.x, values, vjp, *forwarded)
 

@@ -53,7 +53,7 @@ class ProblemCheck:
 def check_problem(
     problem: Problem, x: Array, *, directions: int = 5, tol: float = 1e-5, seed: int = 0
 ) -> ProblemCheck:
-    """Compare every gradient (and Hessian product) with central differences at `x`.
+    """Compare every gradient (and Hessian product) with central differences at `x`, `push` with gradients.
 
     Parameters
     ----------
@@ -84,14 +84,18 @@ def check_problem(
         return ProblemCheck(np.full(m + 1, np.inf), None, tuple(faults))
     errors, hvp_errors = np.zeros(m + 1), np.zeros(m + 1)
     worst: dict[int, tuple[float, float]] = {}
+    pushes: dict[int, tuple[float, float]] = {}  # where `push` differs from the gradient
     for _ in range(directions):
         v = like(rng.normal(size=problem.dim), x)
         v = v / norm(v)
         measured = _slopes(problem, x, v)
+        pushed = None if point.push is None else point.push(v)
         for i in range(m + 1):
             gradient = point.gradient(i)
             expected = dot(gradient, v)
             gap, difference = _closest(measured[:, i], expected, point.values[i])
+            if pushed is not None and not _closest(pushed[[i]], expected, 1.0)[0] <= tol:
+                pushes[i] = float(pushed[i]), expected
             if not gap <= errors[i]:
                 errors[i], worst[i] = gap, (expected, difference)
             if point.hvp is not None:
@@ -102,6 +106,11 @@ def check_problem(
         faults.append(
             f"The gradient of {problem.label(i)} is wrong: along one direction it gives "
             f"{expected:.6g}, differences give {difference:.6g} (relative error {errors[i]:.1e})."
+        )
+    for i, (found, expected) in pushes.items():
+        faults.append(
+            f"`push` is wrong for {problem.label(i)}: along one direction it gives {found:.6g}, the "
+            f"gradient gives {expected:.6g}."
         )
     for wrong in np.flatnonzero(~(hvp_errors <= max(tol, 1e-4))):
         i = int(wrong)

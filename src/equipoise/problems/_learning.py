@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import Array, like, namespace, norm, square, to_numpy
+from equipoise._array import Array, dot, like, namespace, norm, square, to_numpy
 from equipoise._problem import Facts, Kinks, Point, Problem
 from equipoise.models import Model
 from equipoise.problems._on_kinks import point_on_kinks
@@ -54,7 +54,8 @@ class LearningProblem(Problem):
 
     Mini-batches are drawn without replacement, new for each call of `sample`. A rate is estimated
     by its sum over the rows drawn times ``n / batch``, so it keeps its mean; a small group may be
-    absent from a batch.
+    absent from a batch. What is certified at the end of a run are the functions of all rows: no error of
+    sampling is in it.
     """
 
     sketched = True
@@ -131,6 +132,12 @@ class LearningProblem(Problem):
                 found[first] += self.l2 * self._weights(x)
             return found
 
+        def push(v: Array) -> np.ndarray:
+            found = point.push(sums.push(v))  # type: ignore[misc]
+            if self.l2 > 0.0:
+                found[0] += self.l2 * dot(self._weights(x), v)
+            return found
+
         def hvp(weights: np.ndarray, v: Array) -> Array:
             product = sums.product(pull(weights), v)  # type: ignore[misc]
             if bend is not None:
@@ -145,6 +152,7 @@ class LearningProblem(Problem):
             hvp if sums.product is not None else None,
             None if sums.curvature is None else lambda w: self._curvature(sums, pull(w), w),
             jacobian,
+            push if sums.push is not None else None,
         )
 
     def _curvature(self, sums: Sums, u: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -62,7 +62,8 @@ class ProximalProblem(Problem):
         point = self.base.at(x)
         shift = point.x - self.center
         values = point.values + self._regularised * (0.5 * self.rho_hat * dot(shift, shift))
-        base_vjp, base_hvp, base_jacobian = point.vjp, point.hvp, point.jacobian
+        base_vjp, base_hvp = point.vjp, point.hvp
+        base_jacobian, base_push = point.jacobian, point.push
 
         def vjp(weights: np.ndarray) -> Array:
             return base_vjp(weights) + (self.rho_hat * float(weights @ self._regularised)) * shift
@@ -76,12 +77,17 @@ class ProximalProblem(Problem):
             shares = like(self.rho_hat * self._regularised[indices], shift)
             return base_jacobian(indices) + shares[:, None] * shift
 
+        def push(v: Array) -> np.ndarray:
+            assert base_push is not None
+            return base_push(v) + self._regularised * (self.rho_hat * dot(shift, v))
+
         return Point(
             x,
             values,
             vjp,
             hvp=None if base_hvp is None else hvp,
             jacobian=None if base_jacobian is None else jacobian,
+            push=None if base_push is None else push,
         )
 
     def sample(self, rng: np.random.Generator) -> Problem:

@@ -47,7 +47,7 @@ def probed(problem: Problem, x0: Array) -> dict[str, Any]:
     points = [x0, *_points_around(problem, x0, rng)]
     within = tolerance(problem, x0)
     seen = [_evaluated(problem, x, weights) for x in points]
-    if problem.facts.stochastic:
+    if problem.stochastic:
         seen.append(_evaluated(problem.sample(np.random.default_rng(SEED)), x0, weights))
     return {
         "dimension": problem.dim,

@@ -122,7 +122,8 @@ class WatchedProblem(Problem):
             i = int(np.flatnonzero(~np.isfinite(point.values))[0])
             unbounded = bool(point.values[0] == -np.inf)
             raise NonFiniteError(f"The value of {self.label(i)} is {point.values[i]}.", unbounded)
-        base_vjp, base_hvp, base_jacobian = point.vjp, point.hvp, point.jacobian
+        base_vjp, base_hvp = point.vjp, point.hvp
+        base_jacobian, base_push = point.jacobian, point.push
 
         def vjp(weights: np.ndarray) -> Array:
             counter.gradients += 1
@@ -146,15 +147,27 @@ class WatchedProblem(Problem):
                 )
             return rows
 
-        forwarded = None if base_jacobian is None else jacobian
+        def push(v: Array) -> np.ndarray:
+            assert base_push is not None
+            counter.gradients += 1
+            changes = base_push(v)
+            if not all_finite(changes):
+                i = int(np.flatnonzero(~np.isfinite(changes))[0])
+                raise NonFiniteError(f"The gradient of {self.label(i)} is not finite.")
+            return changes
+
+        forwarded = (
+            None if base_jacobian is None else jacobian,
+            None if base_push is None else push,
+        )
         if base_hvp is None:
-            return Point(point.x, point.values, vjp, jacobian=forwarded)
+            return Point(point.x, point.values, vjp, None, None, *forwarded)
 
         def hvp(weights: np.ndarray, v: Array) -> Array:
             counter.products += 1
             return base_hvp(weights, v)
 
-        return Point(point.x, point.values, vjp, hvp, point.curvature, forwarded)
+        return Point(point.x, point.values, vjp, hvp, point.curvature, *forwarded)
 
     def sample(self, rng: np.random.Generator) -> Problem:
         """Return a mini-batch that counts on the same counter."""

@@ -72,7 +72,7 @@ def choose(problem: Problem, tol: float = 1e-8) -> Solver:
     """
     _check.kind("choose", "problem", problem, Problem)
     finish = _deterministic(problem, _check.non_negative("choose", "tol", tol))
-    if not problem.facts.stochastic or finish == _switching(problem):
+    if not problem.stochastic or finish == _switching(problem):
         return finish
     return Sequence(_switching(problem), finish, steps=BATCHES)
 

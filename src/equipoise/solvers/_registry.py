@@ -20,6 +20,7 @@ from equipoise.solvers._methods.ipp_ssg import *
 from equipoise.solvers._methods.ippp import *
 from equipoise.solvers._methods.iqrc import *
 from equipoise.solvers._methods.level_set import *
+from equipoise.solvers._methods.multiplier_model import *
 from equipoise.solvers._methods.plada import *
 from equipoise.solvers._methods.proxy_lagrangian import *
 from equipoise.solvers._methods.sfls import *
@@ -27,6 +28,7 @@ from equipoise.solvers._methods.smd import *
 from equipoise.solvers._methods.smoothing import *
 from equipoise.solvers._methods.sp_lm import *
 from equipoise.solvers._methods.sqp import *
+from equipoise.solvers._methods.stochastic_lagrangian import *
 from equipoise.solvers._methods.strong_switching import *
 from equipoise.solvers._methods.switching import *
 from equipoise.solvers._methods.yu_neely_wei import *

@@ -53,7 +53,7 @@ CONVEX_CONSTRAINTS = Need(
     "convex constraints", lambda problem, _: problem.facts.convex_constraints is False
 )
 CONVEX = Need("a convex problem", lambda problem, _: problem.facts.convex is False)
-DETERMINISTIC = Need("exact values, not mini-batches", lambda problem, _: problem.facts.stochastic)
+DETERMINISTIC = Need("exact values, not mini-batches", lambda problem, _: problem.stochastic)
 SADDLE = Need("a min-max form (`Problem.saddle`)", lambda problem, _: problem.saddle() is None)
 
 

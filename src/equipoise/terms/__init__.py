@@ -12,6 +12,7 @@ from equipoise.terms._function_of_scores import FunctionOfScores
 from equipoise.terms._functionals import Functional, Ratio, SquaredGaps
 from equipoise.terms._joined_sums import JoinedSums
 from equipoise.terms._kinks import RowKinks
+from equipoise.terms._listed_pairs import ListedPairs
 from equipoise.terms._losses import LOSSES, Hinge, Logistic, Squared, TruncatedLogistic, loss_of
 from equipoise.terms._pair_functions import (
     PAIR_LOSSES,
@@ -23,6 +24,7 @@ from equipoise.terms._pair_functions import (
 )
 from equipoise.terms._pair_sums import PairSums
 from equipoise.terms._pointwise import Kink, Pointwise
+from equipoise.terms._ranking import ranking_terms
 from equipoise.terms._rates import Rates
 from equipoise.terms._row_weights import RowWeights
 from equipoise.terms._score_sum import ScoreSum, ScoreSumPoint, SumBounds
@@ -52,6 +54,7 @@ __all__ = [
     "Rates",
     "RowWeights",
     "PairSums",
+    "ListedPairs",
     "PairFunction",
     "SigmoidPair",
     "LogisticPair",
@@ -71,6 +74,7 @@ __all__ = [
     "Terms",
     "TermsPoint",
     "class_loss_terms",
+    "ranking_terms",
     "class_loss_combination",
     "fixed_predictions",
 ]

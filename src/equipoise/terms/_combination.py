@@ -35,12 +35,15 @@ class CombinationPoint:
         sums, (R,); None where all functions are linear.
     rows : callable
         An index array of k functions to their derivatives, a sparse matrix (k, R).
+    push : callable
+        A change of the sums (R,) to that of every function, ``(m + 1,)``, to first order.
     """
 
     values: np.ndarray
     pull: Callable[[np.ndarray], np.ndarray]
     bend: Callable[[np.ndarray, np.ndarray], np.ndarray] | None
     rows: Callable[[np.ndarray], Any]
+    push: Callable[[np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -130,7 +133,13 @@ class Combination:
                 found = found + sparse.csr_array(np.outer(hit, slope))
             return found
 
-        return CombinationPoint(values, pull, bend if bent else None, rows)
+        def push(change: np.ndarray) -> np.ndarray:
+            found = self._matrix @ change
+            for place, slope, _ in bent:
+                found[place] += slope @ change
+            return found
+
+        return CombinationPoint(values, pull, bend if bent else None, rows, push)
 
     def plain_values(self, r: np.ndarray) -> np.ndarray:
         """Return the values (m + 1,) without the shift."""

@@ -154,6 +154,10 @@ EXAMPLES = {
         problems.ProxyProblem,
         {"surrogate": problem, "true_constraints": function(lambda problem, x: np.zeros(1))},
     ),
+    "problems.DrawnConstraints": (
+        problems.DrawnConstraints,
+        {"base": problem, "count": count(1)},
+    ),
     "problems.ProximalProblem": (
         problems.ProximalProblem,
         {"base": problem, "center": x, "rho_hat": non_negative(1.0), "constraints": flag(True)},

@@ -132,6 +132,14 @@ ARGUMENTS = {
     },
     "MinMaxProxLinear": minmax,
     "MinMaxSubgradient": minmax,
+    "MultiplierModel": {
+        "features": optional(strict([[0.5]])),
+        "hidden": also(strict((4, 4)), "empty list", "empty array"),  # no hidden layer
+        "step_size": positive(0.1),
+        "scale": positive(1.0),
+        "adaptive": flag(True),
+        "every": count(10),
+    },
     "Multiply": {"factor": more_than_1(2.0)},
     "Normalised": {"length": non_negative(0.1)},
     "PLADA": {
@@ -195,6 +203,13 @@ ARGUMENTS = {
     },
     "Smoothing": {"tol": positive(1e-9), "width": some_positive, "multipliers": start},
     "SquareRoot": {"size": positive(0.1)},
+    "StochasticLagrangian": {
+        "step_size": positive(0.1),
+        "penalty": positive(10.0),
+        "dual_step": positive(0.1),
+        "memory": count(5),
+        "multipliers": start,
+    },
     "StrongSwitching": {"steps": some_count, "mu": positive(1.0), "slack": positive(1e-4)},
     "SubgradientStep": {},
     "SwapRegret": {"floor": share(0.1)},

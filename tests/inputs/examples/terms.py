@@ -14,6 +14,7 @@ from tests.inputs.zoo import (
     optional,
     positive,
     real,
+    share,
     strict,
     text,
     told_as,
@@ -60,6 +61,20 @@ ARGUMENTS = {
         "weight": strict(np.full(40, 0.05)),
         "above": told_as(strict([[1.0], [0.0]]), "below"),
         "below": strict([[0.0], [1.0]]),
+    },
+    "ListedPairs": {
+        "sums": told_as(strict(LOSS), "above"),
+        "above": strict(np.zeros(40, int)),
+        "below": strict(np.arange(40)),
+        "n_rows": told_as(count(40), "below"),  # too few for the pairs
+    },
+    "ranking_terms": {
+        "relevant": strict(Y == 1),
+        "member": strict(np.arange(40) % 3 == 0),
+        "query": told_as(strict(np.arange(40) % 2), "relevant"),
+        "slack": share(0.1),
+        "loss": optional(strict(Logistic())),
+        "surrogate": optional(strict(Logistic())),
     },
     "SigmoidPair": {"sharpness": positive(1.0)},
     "LogisticPair": {},

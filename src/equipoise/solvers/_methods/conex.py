@@ -9,10 +9,11 @@ from typing import ClassVar, Self
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import Array, norm, to_numpy
+from equipoise._array import Array
 from equipoise._problem import Point, Problem
 from equipoise._status import Status
 from equipoise.solvers._oracle import Oracle
+from equipoise.solvers._parts.estimates import jacobian_size
 from equipoise.solvers._parts.warm_start import Start, check_start, first_multipliers, start_from
 from equipoise.solvers._solver import CONVEX, Claim, Finished, Guarantee, Need
 
@@ -136,8 +137,7 @@ class ConEx(Oracle[State]):
         s = (1 + theta) * ell - theta * state.ell_before  # 1
         y = np.maximum(y + s / tau, 0.0)  # 2
         after = problem.domain.project(x - point.lagrangian_gradient(y) / eta)  # 3
-        slopes = point.gradients(range(1, y.size + 1)) @ (after - x)
-        ahead = point.constraints + to_numpy(slopes)  # 4
+        ahead = point.constraints + point.along(after - x, np.arange(1, y.size + 1))  # 4
         weight = state.weight + gamma
         mean = state.mean + gamma / weight * (after - state.mean)
         return State(after, y, ahead, ell, mean, weight, state.t + 1, at)
@@ -196,6 +196,5 @@ class Schedule:
         if Mf is None and facts.lipschitz is not None and math.isfinite(facts.lipschitz):
             Mf = root * facts.lipschitz
         if Mf is None:
-            slopes = to_numpy(start.gradients(range(1, problem.n_constraints + 1)))
-            Mf = 2 * norm(slopes.ravel()) if slopes.any() else 1.0
+            Mf = 2 * jacobian_size(start) or 1.0
         return cls(mu, 4 * (L0 + multiplier_bound * Lf) / mu + 2, Mf)

@@ -84,8 +84,8 @@ class PLADA(Solver[State]):
     ----------
     eta : float, optional
         By default, for smooth functions, the inverse curvature along the last step. For others it
-        rises slowly to 0.9 of the theory's bound for what was seen of the functions. On mini-batches
-        it is that bound from the facts, else from the slopes at the start.
+        rises slowly to 0.9 of the theory's bound for what was seen of the functions, on mini-batches
+        for their slopes at the start. It is never below that bound from the facts.
     tau : float, optional
         By default none; on mini-batches 0.9 / (3 rho).
     alpha, beta, gamma : float

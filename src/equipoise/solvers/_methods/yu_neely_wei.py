@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import Array, norm, to_numpy
+from equipoise._array import Array, norm
 from equipoise._problem import Point, Problem
 from equipoise._status import Status
 from equipoise.solvers._oracle import Oracle
@@ -62,10 +62,11 @@ class YuNeelyWei(Oracle[State]):
 
     Notes
     -----
-    Line 1 is one backward pass. Line 2 needs the gradients one by one, but only where the new queue
-    can be positive: with a known bound M on the gradients, ``Q_i + th_i + M |z+ - z| <= 0`` settles
-    the rest without them. So a step costs 1 backward pass plus one for every nearly active
-    constraint. It costs 1 + m where M is unknown, and on mini-batches, which M need not bound.
+    Line 1 is one backward pass. Line 2 is one forward pass where the problem has one (`Point.push`), as
+    learning problems have. Else it needs gradients one by one, but only where the new queue can be
+    positive: with a known bound M on the gradients, ``Q_i + th_i + M |z+ - z| <= 0`` settles the rest
+    without them. So a step costs 1 backward pass plus one for every nearly active constraint; and
+    1 + m where M is unknown, and on mini-batches, which M need not bound.
 
     References
     ----------
@@ -142,5 +143,6 @@ def _queues(point: Point, Q: np.ndarray, step: Array, M: float | None) -> np.nda
     filled = Q + point.constraints
     reach = math.inf if M is None else M * norm(step)
     unsettled = np.flatnonzero(filled + reach > 0)
-    filled[unsettled] += to_numpy(point.gradients(1 + unsettled) @ step)
+    if unsettled.size:
+        filled[unsettled] += point.along(step, 1 + unsettled)
     return np.maximum(filled, 0.0)

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from equipoise._array import Array, dot, norm, to_numpy
+from equipoise._array import Array, dot, norm
 from equipoise._problem import Point, Problem
+from equipoise.solvers._parts.estimates import jacobian_size
 from equipoise.solvers._plada.reduced import ReducedLagrangian
 from equipoise.solvers._plada.theta_steps import ThetaStep
 
@@ -59,19 +60,16 @@ def first_length(problem: Problem, point: Point, rho: float, eta: float | None) 
     L, M, floor = facts.smoothness, facts.lipschitz, 0.0
     if L is not None and M is not None:
         floor = _bound(L, math.sqrt(m) * M, rho)
-        if facts.stochastic:
-            return Given(floor)
     g = point.gradient(0)
     length = PROBE * min(problem.domain.diameter, max(1.0, norm(point.x)))
     ahead = problem.domain.project(point.x - (length / max(norm(g), 1e-300)) * g)
     L = _secant(problem.at(ahead).gradient(0) - g, ahead - point.x)
-    M = norm(to_numpy(point.gradients(range(1, m + 1))).ravel())
+    M = jacobian_size(point)
     eta = max(floor, FIRST_SHARE * _bound(L, M, rho))
-    if facts.smooth and not facts.stochastic:
+    stochastic = problem.stochastic
+    if facts.smooth and not stochastic:
         return Spectral(eta, eta)
-    return MeasuredLength(
-        eta, floor, L, M, None if facts.stochastic else (point.x, point.constraints, g)
-    )
+    return MeasuredLength(eta, floor, L, M, None if stochastic else (point.x, point.constraints, g))
 
 
 @dataclass(frozen=True)

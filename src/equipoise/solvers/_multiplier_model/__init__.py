@@ -1,0 +1,1 @@
+"""Parts of the multiplier model: its network, its steps."""

@@ -1,0 +1,14 @@
+"""Steps that shorten with the gradients seen (Duchi, Hazan & Singer 2011)."""
+
+from __future__ import annotations
+
+from equipoise._array import Array
+
+# Added to the sum of squares at the start, and to its root: the published code's.
+FIRST_SQUARE, LEAST_ROOT = 0.1, 1e-7
+
+
+def adagrad(x: Array, g: Array, squares: Array, size: float) -> tuple[Array, Array]:
+    """Return ``x - size g / sqrt(0.1 + sum of g^2)``, number by number, and the sum so far."""
+    squares = squares + g * g
+    return x - size * g / ((FIRST_SQUARE + squares) ** 0.5 + LEAST_ROOT), squares
