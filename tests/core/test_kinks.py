@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 from equipoise import Facts, FunctionProblem, Point, Problem, Status, near_stationarity, sets, solve
-from equipoise.certificate import near_within
+from equipoise.certificate import NearOptimality, near_within
 from equipoise.solvers import Guarantee, Solver
 from tests.solvers.test_random_problems import problem as random_problem
 from tests.solvers.test_random_problems import start
@@ -148,7 +148,7 @@ def test_no_claim_without_the_facts_it_rests_on(facts):
 
 
 def test_no_claim_where_the_subproblem_has_no_feasible_point():
-    """|x| <= 0 has no interior: from 1e-4 no y satisfies |y| + |y - x|^2/2 <= 0."""
+    """|x| <= 0 has no interior: from 1e-4 no y satisfies |y| + |y - x|^2/2 <= 0. Planes can prove it."""
     problem = FunctionProblem(
         lambda x: (x[0], np.array([1.0])),
         [lambda x: (abs(x[0]), np.sign(x))],
@@ -158,7 +158,9 @@ def test_no_claim_where_the_subproblem_has_no_feasible_point():
     near = near_stationarity(problem, np.array([1e-4]), 1.0)
     assert not near.solvable
     assert near.residual == np.inf
-    assert not stand(problem, [1e-4]).success
+    assert near_within(problem, np.array([1e-4]), 1e-2, 250) is None
+    assert isinstance(stand(problem, [1e-4]).near, NearOptimality)  # the solution is 0
+    assert not stand(problem, [2e-2]).success
 
 
 def test_the_check_is_cheap_and_not_the_solvers_count():

@@ -9,7 +9,7 @@ from equipoise import Facts, FunctionProblem, near_stationarity, sets
 from equipoise.certificate import _cutting_planes as planes
 from equipoise.certificate import _near_stationarity as module
 from equipoise.certificate._cutting_planes import _PlaneModel
-from equipoise.certificate._kinks import _bounded
+from equipoise.certificate._kinks import bounded_least_squares
 from equipoise.certificate._near_stationarity import _is_solvable, near_within
 from equipoise.certificate._smooth import _error
 from equipoise.problems import ProximalProblem
@@ -114,11 +114,11 @@ def test_shares_are_fitted_to_the_last_digits_where_columns_nearly_depend(near):
     matrix = np.array([[1.0, 1.0], [0.0, near]])
     exact = np.array([1.0, 2.0])
     np.testing.assert_allclose(
-        _bounded(matrix, matrix @ exact, np.full(2, np.inf)), exact, rtol=1e-9
+        bounded_least_squares(matrix, matrix @ exact, np.full(2, np.inf)), exact, rtol=1e-9
     )
-    bounded = _bounded(matrix, matrix @ exact, np.array([np.inf, 1.0]))
+    bounded = bounded_least_squares(matrix, matrix @ exact, np.array([np.inf, 1.0]))
     np.testing.assert_allclose(bounded, [2.0, 1.0], rtol=1e-6)
-    assert _bounded(matrix, -matrix @ exact, np.full(2, np.inf)).tolist() == [0.0, 0.0]
+    assert bounded_least_squares(matrix, -matrix @ exact, np.full(2, np.inf)).tolist() == [0.0, 0.0]
 
 
 def test_a_feasible_point_near_the_witness_shows_that_a_subproblem_is_solvable():

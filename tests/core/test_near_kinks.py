@@ -8,7 +8,7 @@ from scipy.optimize import lsq_linear
 
 from equipoise import solve
 from equipoise.certificate import near_kinks
-from equipoise.certificate._kinks import _bounded
+from equipoise.certificate._kinks import bounded_least_squares
 from equipoise.models import LinearModel
 from equipoise.problems import LearningProblem
 from equipoise.terms import Combination, FunctionOfScores, Hinge, Rates, Terms
@@ -168,7 +168,7 @@ def test_bounded_least_squares_agree_with_scipy(seed):
     high[rng.random(k) < 0.1] = 1e-300
     inside = matrix @ np.clip(rng.normal(0.4, 0.5, k), 0.0, 1.0) * (rng.random() < 0.5)
     target = inside + rng.normal(size=n) * 10 ** rng.uniform(-8, 0)
-    fit = _bounded(matrix, target, high)
+    fit = bounded_least_squares(matrix, target, high)
     best = lsq_linear(matrix, target, (0.0, high), method="bvls", max_iter=2000).x
     assert (fit >= 0).all()
     assert (fit <= high).all()

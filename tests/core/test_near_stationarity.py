@@ -5,6 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 from equipoise import Facts, FunctionProblem, near_stationarity, sets
+from equipoise.certificate import near_within
 from equipoise.certificate._cutting_planes import minimise_with_kinks
 from equipoise.problems import REFERENCES, ProximalProblem, QuadraticProblem
 
@@ -112,3 +113,12 @@ def test_bad_input(options, message):
     arguments = {"x": np.array([1.0, 0.05])} | options
     with pytest.raises(ValueError, match=message):
         near_stationarity(REFERENCES["active"]().problem, **arguments)
+
+
+def test_a_step_that_rounding_errors_hide_proves_nothing():
+    """At 1e300 the proximal point of a line is the point itself, but for rounding."""
+    facts = Facts(smooth=False, convex=True, weak_convexity=0.0)
+    line = FunctionProblem(lambda x: (-x[0], np.array([-1.0])), dim=1, facts=facts)
+    assert near_within(line, np.array([1e300]), 1e-6, 20) is None
+    flat = FunctionProblem(lambda x: (0.0, np.zeros(1)), dim=1, facts=facts)
+    assert near_within(flat, np.array([1.0]), 1e-6, 20) is not None

@@ -22,6 +22,7 @@ from equipoise.solvers import (
     IQRC,
     SQP,
     AugmentedNewton,
+    ConstrainedBundle,
     LevelSet,
     Sequence,
     Smoothing,
@@ -46,8 +47,8 @@ def bowl(facts):
 @pytest.mark.parametrize(
     ("facts", "kind"),
     [
-        (CONVEX, LevelSet),
-        (Facts(smooth=False, weak_convexity=0.0), LevelSet),
+        (CONVEX, ConstrainedBundle),
+        (Facts(smooth=False, weak_convexity=0.0), ConstrainedBundle),
         (Facts(smooth=False), SwitchingSubgradient),
         (Facts(smooth=False, stochastic=True), SwitchingSubgradient),
     ],
@@ -63,13 +64,27 @@ def test_the_choice_follows_the_facts(facts, kind):
         (Facts(), (SQP, SwitchingSubgradient)),
         (Facts(smooth=False, weak_convexity=1.0), (SwitchingSubgradient, IQRC)),
         (Facts(smooth=True, stochastic=True), (SwitchingSubgradient, Sequence)),
-        (Facts(smooth=False, convex=True, stochastic=True), (SwitchingSubgradient, LevelSet)),
+        (
+            Facts(smooth=False, convex=True, stochastic=True),
+            (SwitchingSubgradient, ConstrainedBundle),
+        ),
     ],
 )
 def test_the_choice_of_two_methods(facts, kinds):
     chosen = choose(bowl(facts))
     assert isinstance(chosen, Sequence)
     assert (type(chosen.first), type(chosen.second)) == kinds
+
+
+def test_many_variables_or_constraints_are_too_much_for_quadratic_programs():
+    def convex(d, m):
+        rows = [lambda x: (-1.0, 0 * x)] * m
+        return FunctionProblem(lambda x: (np.abs(x).sum(), np.sign(x)), rows, dim=d, facts=CONVEX)
+
+    assert type(choose(convex(300, 1))) is ConstrainedBundle
+    assert type(choose(convex(301, 1))) is LevelSet
+    assert type(choose(convex(1, 1000))) is ConstrainedBundle
+    assert type(choose(convex(1, 1001))) is LevelSet
 
 
 def test_kinks_that_can_be_rounded_are():

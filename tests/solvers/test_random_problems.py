@@ -73,6 +73,7 @@ CLAIMED = {
     "augmented_lagrangian": (1e-2, 600, 100, {"convex": 1.0, "nonconvex": 0.9}),
     "augmented_newton": (1e-2, 100, 100, {"convex": 1.0, "nonconvex": 0.9}),
     "smoothing": (1e-2, 100, 100, {"convex": 1.0, "nonconvex": 0.9}),
+    "constrained_bundle": (1e-2, 400, 100, {"convex": 1.0, "kinks": 1.0}),
     "level_set": (1e-2, 400, 100, {"convex": 0.9}),
     "exact_penalty": (1e-2, 40, 100, {"convex": 1.0, "nonconvex": 1.0}),
     "sqp": (1e-2, 40, 100, {"convex": 1.0, "nonconvex": 1.0}),

@@ -12,6 +12,7 @@ from equipoise.certificate._near_stationarity import (
     near_stationarity,
     near_within,
 )
+from equipoise.certificate._planes import NearOptimality, near_planes
 from equipoise.certificate._proof import InfeasibilityProof
 from equipoise.certificate._residuals import Residuals
 
@@ -29,4 +30,6 @@ __all__ = [
     "near_within",
     "NearKKT",
     "near_kinks",
+    "NearOptimality",
+    "near_planes",
 ]

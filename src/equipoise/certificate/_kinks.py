@@ -108,7 +108,7 @@ def _certified(problem: Problem, kinks: Kinks) -> Certificate:
         matrix = np.hstack((piece(columns), prices)).T
         target = np.concatenate((-piece(slope), np.zeros(active.size)))
         high = np.concatenate((np.full(active.size, np.inf), np.maximum(bounds, 1e-300)))
-        fit = _bounded(matrix, target, high)
+        fit = bounded_least_squares(matrix, target, high)
         weights[active] = fit[: active.size]
         downhill = -slope - fit @ columns
     bounds = np.maximum(kinks.masses @ weights, 1e-300)
@@ -116,7 +116,7 @@ def _certified(problem: Problem, kinks: Kinks) -> Certificate:
     return examine(problem, _with_shares(point, kinks, shares), weights[1:])
 
 
-def _bounded(matrix: np.ndarray, target: np.ndarray, high: np.ndarray) -> np.ndarray:
+def bounded_least_squares(matrix: np.ndarray, target: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Minimise ``|matrix w - target|^2`` over ``0 <= w <= high``; columns may depend on each other."""
     from daqp import solve
 

@@ -16,6 +16,7 @@ from equipoise import _check
 from equipoise._array import Array, all_finite, dot, norm, to_numpy
 from equipoise._problem import Problem
 from equipoise.certificate._cutting_planes import MAX_ROUNDS, minimise_with_kinks
+from equipoise.certificate._rounding import UNIT
 from equipoise.certificate._smooth import minimise_smooth
 from equipoise.problems._proximal import ProximalProblem
 
@@ -163,6 +164,7 @@ def _measured(
     subproblem: ProximalProblem, witness: np.ndarray, multipliers: np.ndarray, error: float
 ) -> NearStationarity:
     distance = norm(witness - subproblem.center)
+    error += UNIT * (norm(witness) + norm(subproblem.center))  # that of the distance
     solvable = math.isfinite(error) and _is_solvable(subproblem, witness)
     return NearStationarity(witness, distance, error, multipliers, subproblem.rho_hat, solvable)
 

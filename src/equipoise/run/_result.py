@@ -9,7 +9,13 @@ import numpy as np
 
 from equipoise._array import Array
 from equipoise._status import Status
-from equipoise.certificate import Certificate, InfeasibilityProof, NearKKT, NearStationarity
+from equipoise.certificate import (
+    Certificate,
+    InfeasibilityProof,
+    NearKKT,
+    NearOptimality,
+    NearStationarity,
+)
 from equipoise.run._trace import Trace
 from equipoise.run._verdict import Verdict
 
@@ -74,11 +80,11 @@ class Result:
         return self.verdict.proof
 
     @property
-    def near(self) -> NearStationarity | NearKKT | None:
+    def near(self) -> NearStationarity | NearKKT | NearOptimality | None:
         """The proof where CONVERGED rests on near-stationarity (functions with kinks).
 
-        A KKT point on kinks, or the proximal point, and its distance from `x`;
-        ``near.residual <= tol``.
+        A KKT point on kinks, or the proximal point, and its distance from `x`; or planes below the functions
+        of a convex problem. ``near.residual <= tol``.
         """
         return self.verdict.near
 

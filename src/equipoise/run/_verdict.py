@@ -13,10 +13,12 @@ from equipoise.certificate import (
     Certificate,
     InfeasibilityProof,
     NearKKT,
+    NearOptimality,
     NearStationarity,
     diagnose,
     examine,
     near_kinks,
+    near_planes,
     near_within,
 )
 from equipoise.certificate._curvature import violation_curvature
@@ -58,7 +60,7 @@ class Verdict:
         What is particular to this run.
     blocking : dict
         Where the status is INFEASIBLE or LOCALLY_INFEASIBLE: the constraints in the way, with their weights.
-    near : NearKKT, NearStationarity or None
+    near : NearKKT, NearOptimality, NearStationarity or None
         Where CONVERGED rests on near-stationarity: the proof.
     claim : str or None
         What the status means here, instead of its usual sentence.
@@ -73,7 +75,7 @@ class Verdict:
     status: Status
     detail: str = ""
     blocking: dict[str, float] = field(default_factory=dict)
-    near: NearStationarity | NearKKT | None = None
+    near: NearStationarity | NearKKT | NearOptimality | None = None
     claim: str | None = None
     proof: InfeasibilityProof | None = None
     reason: Status | None = None
@@ -199,7 +201,7 @@ def _in_the_way(violation: float, blocking: dict[str, float]) -> str:
 
 def _near(
     problem: Problem, x: Array, tol: float, evaluations: int
-) -> NearStationarity | NearKKT | None:
+) -> NearStationarity | NearKKT | NearOptimality | None:
     """Prove near-stationarity where the certificate cannot: at kinks, in double precision."""
     double = isinstance(x, np.ndarray) and x.dtype == np.float64
     if problem.facts.smooth is True or problem.facts.rounding > 1e-12 or not double:
@@ -208,8 +210,10 @@ def _near(
         found = near_kinks(problem, x, tol)
         if found is not None:
             return found
-        return near_within(
-            WatchedProblem(problem, Counter()), x, tol, evaluations // EVALUATIONS_PER_ROUND
-        )
+        watched, rounds = WatchedProblem(problem, Counter()), evaluations // EVALUATIONS_PER_ROUND
+        proximal = near_within(watched, x, tol, rounds)
+        if proximal is not None:
+            return proximal
+        return near_planes(watched, x, tol, max(rounds, LEAST_ROUNDS + 4 * problem.dim))
     except (NonFiniteError, OverflowError, np.linalg.LinAlgError):
         return None  # no proof; the run's result is not lost

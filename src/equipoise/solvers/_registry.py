@@ -12,6 +12,7 @@ from equipoise.solvers._methods.apg import *
 from equipoise.solvers._methods.augmented_lagrangian import *
 from equipoise.solvers._methods.augmented_newton import *
 from equipoise.solvers._methods.conex import *
+from equipoise.solvers._methods.constrained_bundle import *
 from equipoise.solvers._methods.exact_penalty import *
 from equipoise.solvers._methods.feasibility import *
 from equipoise.solvers._methods.imela import *

@@ -11,7 +11,7 @@ from equipoise import (
     problems,
     sets,
 )
-from equipoise.certificate import diagnose, examine, near_kinks, near_within
+from equipoise.certificate import diagnose, examine, near_kinks, near_planes, near_within
 from equipoise.models import LinearModel
 from equipoise.problems import Lagrangian
 from equipoise.rows import MemorySums
@@ -121,6 +121,10 @@ EXAMPLES = {
     "certificate.diagnose": (diagnose, {"problem": problem, "point": strict(PROBLEM.at(AT))}),
     "certificate.near_within": (
         near_within,
+        {"problem": problem, "x": x, "tol": positive(1e-3), "rounds": count(2)},
+    ),
+    "certificate.near_planes": (
+        near_planes,
         {"problem": problem, "x": x, "tol": positive(1e-3), "rounds": count(2)},
     ),
     "certificate.near_kinks": (near_kinks, {"problem": problem, "x": x, "tol": positive(1e-3)}),

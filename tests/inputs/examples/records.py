@@ -22,6 +22,7 @@ RECORDS = {
         "Infeasibility",
         "NearStationarity",
         "NearKKT",
+        "NearOptimality",
         "Curvature",
         "InfeasibilityProof",
     ),

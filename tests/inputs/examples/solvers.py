@@ -75,6 +75,7 @@ ARGUMENTS = {
         "multipliers": start,
     },
     "Constant": {"size": non_negative(0.1)},
+    "ConstrainedBundle": {"tol": positive(1e-8)},
     "ExactPenalty": {
         "eps": positive(1e-7),
         "xi": share(0.1),

@@ -1,0 +1,1 @@
+"""Parts of the bundle method with planes of the constraints."""
