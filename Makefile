@@ -9,7 +9,7 @@ PEERS := $(VENV)/.installed-peers
 INSTALL := $(PY) -m pip install --quiet $(if $(CONSTRAINTS),-c $(CONSTRAINTS))
 CHECKED := src tests tools benchmarks examples
 
-.PHONY: demo test test-oldest test-newest lint hooks pages bench auc hs large peers pareto scaling coverage streams hunt mutants clean
+.PHONY: demo test test-oldest test-newest lint hooks pages bench auc hs large peers pareto scaling coverage streams networks hunt mutants clean
 
 demo: $(STAMP)
 	$(PY) examples/demo.py
@@ -67,6 +67,9 @@ coverage: $(STAMP)
 
 streams: $(STAMP)
 	$(PY) -m benchmarks.streams --write
+
+networks: $(PEERS)
+	$(PY) -m benchmarks.networks --write
 
 hunt: $(STAMP)
 	$(PY) -m benchmarks.hunt --write

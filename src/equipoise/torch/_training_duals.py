@@ -30,7 +30,9 @@ class OwnConstraint:
     def step(self, unit: Any) -> None:
         """Move the multiplier by the mean of the values."""
         if self.batches:
-            self.multipliers.step(averaged(self.total / self.batches), unit.to(self.total.device))
+            self.multipliers.step(
+                averaged(self.total / self.batches), unit.to(self.total.device), steps=1
+            )
             self.total, self.batches = self.total * 0.0, 0
 
 
@@ -80,12 +82,10 @@ class TrainingDuals:
         )
 
     def step(self) -> None:
-        """Move the multipliers by what the constraints are broken by, if it is their turn."""
+        """Move the multipliers by what the constraints are broken by: those of rates if it is their turn."""
         turn = self.steps % STEPS == 0
         self.steps += 1
-        if not turn:
-            return
-        if self.batches:
+        if turn and self.batches:
             self.running.step(self.batches, first=self.steps == 1)
             self.batches = 0
             values = self.running.values()
