@@ -12,7 +12,7 @@ from equipoise import _check
 from equipoise.constraints import Binding, Constraint, bind
 from equipoise.rows import MemoryTable
 from equipoise.terms import JoinedSums, Pointwise, Rates, ScoreSum
-from equipoise.torch._cells import Cells, arrays
+from equipoise.torch._cells import RowCells, arrays
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class CellRates:
 
     Attributes
     ----------
-    cells : Cells
+    cells : RowCells
     classes : ndarray
         The negative and the positive class.
     positive : ndarray of shape (cells,)
@@ -82,7 +82,7 @@ class CellRates:
                 rule = "must be of rates of rows; pass anything else as a tensor to `lagrangian`"
                 _check.fail(owner, "constraints", rule, row.name)
         assert isinstance(binding.table, MemoryTable)
-        self.cells = Cells(owner, binding.table)
+        self.cells = RowCells(owner, binding.table)
         self.classes = np.asarray(binding.table.classes)
         self.positive = np.asarray(binding.table.positive)[self.cells.first]
         self.names, self.offsets = binding.names, binding.combination.offsets[1:]
@@ -94,7 +94,7 @@ def _needs_more(parts: Any) -> bool:
     return any(not hasattr(part, "over") or part.kind == "churn" for _, part in parts)
 
 
-def _parts(binding: Binding, cells: Cells) -> Iterable[FunctionOfCells]:
+def _parts(binding: Binding, cells: RowCells) -> Iterable[FunctionOfCells]:
     """Return what every pointwise function adds to the constraint functions.
 
     All rows of a cell have the same weight in every rate, that of its first row.

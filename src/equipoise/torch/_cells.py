@@ -1,4 +1,4 @@
-"""Cells: the rows of one class and one value of every sensitive column, numbered."""
+"""RowCells: the rows of one class and one value of every sensitive column, numbered."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def arrays(given: Any) -> Any:
     return given.detach().cpu().numpy() if hasattr(given, "detach") else given
 
 
-class Cells:
+class RowCells:
     """The cells of the training rows, and those of the rows of batches.
 
     Columns of a batch that are tensors on a GPU stay there. Whether they hold a value that no training row

@@ -9,7 +9,7 @@ import numpy as np
 
 from equipoise import _check
 from equipoise.rows import MemoryTable
-from equipoise.torch._cells import Cells, arrays
+from equipoise.torch._cells import RowCells, arrays
 
 OWNER = "GroupBatchSampler"
 
@@ -87,7 +87,7 @@ class GroupBatchSampler:
         self.batch_size = _check.count(OWNER, "batch_size", batch_size, least=1)
         self.seed = _check.count(OWNER, "seed", seed)
         table = MemoryTable(arrays(y), None, arrays(sensitive_features), owner=OWNER)
-        self._n, self._order = table.n_rows, SpreadOrder(Cells(OWNER, table).rows)
+        self._n, self._order = table.n_rows, SpreadOrder(RowCells(OWNER, table).rows)
         self._epoch = self._drawn = 0
 
     def __len__(self) -> int:
