@@ -9,7 +9,7 @@ PEERS := $(VENV)/.installed-peers
 INSTALL := $(PY) -m pip install --quiet $(if $(CONSTRAINTS),-c $(CONSTRAINTS))
 CHECKED := src tests tools benchmarks examples
 
-.PHONY: demo test test-oldest test-newest lint hooks pages bench auc hs large peers pareto scaling coverage streams many-groups ranking hunt mutants clean
+.PHONY: demo test test-oldest test-newest lint hooks pages bench auc hs large peers pareto scaling coverage streams many-groups ranking networks hunt mutants clean
 
 demo: $(STAMP)
 	$(PY) examples/demo.py
@@ -73,6 +73,9 @@ many-groups: $(PEERS)
 
 ranking: $(STAMP)
 	$(PY) -m benchmarks.ranking --write
+
+networks: $(PEERS)
+	$(PY) -m benchmarks.networks --write
 
 hunt: $(STAMP)
 	$(PY) -m benchmarks.hunt --write

@@ -19,13 +19,19 @@ memory that is not part of them. What is not finite is found by the checks of va
 """
 
 
+_NAMESPACES: dict[type, Any] = {}  # those found, by the type of the array
+
+
 def namespace(x: Array) -> Any:
     """Return the array-API namespace of `x` (NumPy itself for NumPy arrays)."""
     if isinstance(x, NUMPY):
         return np
-    from array_api_compat import array_namespace
+    kind = type(x)
+    if kind not in _NAMESPACES:
+        from array_api_compat import array_namespace
 
-    return array_namespace(x)
+        _NAMESPACES[kind] = array_namespace(x)
+    return _NAMESPACES[kind]
 
 
 def dot(x: Array, y: Array) -> float:

@@ -429,10 +429,24 @@ def test_bad_input():
     with pytest.raises(ValueError, match=r"IQRC: `rho_hat` must exceed .* `rho` = 2, got 1\.5"):
         solve(ACTIVE.problem, IQRC(rho_hat=1.5))
     unknown = FunctionProblem(lambda x: (x @ x, 2 * x), domain=sets.Box(-1, 1, dim=2))
-    with pytest.raises(ValueError, match="IQRC: `rho_hat` must be given"):
-        solve(unknown, IQRC())
     state = solve(unknown, IQRC(rho_hat=1.0), max_steps=10).state
     assert (state.outer.rho_hat, state.outer.rho) == (1.0, 0.5)
+
+
+def test_an_unknown_weak_convexity_is_measured_by_secants():
+    weight = np.array([1.0, 3.0])
+    wave = FunctionProblem(
+        lambda x: (float(weight @ np.cos(x)), -weight * np.sin(x)),
+        [lambda x: (float(x @ x) - 9.0, 2 * x)],
+        domain=sets.Box(-4, 4, dim=2),
+    )
+    outer = solve(wave, IQRC(), max_steps=10).state.outer
+    assert 1.5 <= outer.rho <= 2.0 * 3.0  # twice what secants show; the constant is 3
+    assert outer.rho_hat == 2.0 * outer.rho
+    for values in (lambda x: (x @ x, 2 * x), lambda x: (x.sum(), np.ones(2))):
+        convex = FunctionProblem(values, domain=sets.Box(-1, 1, dim=2))
+        found = solve(convex, IQRC(), max_steps=10).state.outer
+        assert (found.rho_hat, found.rho) == (1.0, 0.0)
 
 
 def test_the_feasibility_phase_has_a_budget_of_its_own():

@@ -11,7 +11,7 @@ from equipoise._check import InputError
 from equipoise.datasets import make_census
 from equipoise.estimators import ModelFileError
 from equipoise.torch import ConstrainedNetClassifier
-from equipoise.torch._net_batches import batches
+from equipoise.torch._group_batches import SpreadOrder
 
 DATA = make_census(2000, seed=0)
 WEIGHTED = "mini-batches of repeated rows are others than those of weighted rows"
@@ -93,8 +93,45 @@ def test_modules_with_dropout_and_batch_norm(dtype, made):
     assert model.module_[-1].weight.dtype == dtype
     assert all(torch.equal(before[name], value) for name, value in given.state_dict().items())
     assert clone(model).module is not None
-    with pytest.raises(ModelFileError, match="of your own is code"):
-        model.save("never.model")
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("made", [False, True])
+def test_a_module_of_ones_own_is_given_again_at_loading(tmp_path, dtype, made):
+    path, own = tmp_path / "net.model", odd_network().to(dtype)
+    model = fitted(demographic_parity(0.03), module=own)
+    model.save(path)
+    fresh = odd_network().to(dtype)
+    again = load_model(path, module=(lambda: fresh) if made else fresh)
+    assert np.array_equal(again.decision_function(DATA.X), model.decision_function(DATA.X))
+    assert again.report_ == model.report_
+    assert clone(again).module is not None
+    with pytest.raises(ModelFileError, match="give it as `module`"):
+        load_model(path)
+    with pytest.raises(ModelFileError, match=r"it differs in \['0.bias'"):
+        load_model(path, module=torch.nn.Sequential(torch.nn.Linear(14, 9), torch.nn.Linear(9, 1)))
+    other = torch.float32 if dtype == torch.float64 else torch.float64
+    with pytest.raises(ModelFileError, match="it differs in"):
+        load_model(path, module=odd_network().to(other))
+
+
+def test_a_module_is_refused_where_none_was_stored(tmp_path):
+    fitted(demographic_parity(0.03)).save(tmp_path / "net.model")
+    with pytest.raises(ModelFileError, match="leave out `module`"):
+        load_model(tmp_path / "net.model", module=odd_network())
+
+
+def test_what_cannot_be_an_array_is_not_stored(tmp_path):
+    class Noted(torch.nn.Linear):
+        def get_extra_state(self):
+            return "a note"
+
+        def set_extra_state(self, state):
+            pass
+
+    model = fitted((), module=Noted(14, 1))
+    with pytest.raises(ModelFileError, match="not an array"):
+        model.save(tmp_path / "net.model")
 
 
 class Scaled(torch.nn.Module):
@@ -154,7 +191,7 @@ def test_the_positive_class_may_be_the_first():
 def test_every_batch_has_its_share_of_every_stratum():
     rng = np.random.default_rng(0)
     strata = rng.choice(3, 1000, p=[0.9, 0.08, 0.02])
-    found = batches(strata, 100, rng)
+    found = SpreadOrder(strata).batches(100, rng)
     assert sorted(np.concatenate(found)) == list(range(1000))
     for batch in found:
         shares = np.bincount(strata[batch], minlength=3) - np.bincount(strata) / len(found)

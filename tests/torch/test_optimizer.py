@@ -1,13 +1,18 @@
 """ConstrainedOptimizer in training loops: counted bounds, exact resumption, several processes."""
 
+import copy
 import io
+import os
+import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits as logistic
 
-from equipoise import _check, auc_parity, demographic_parity, rate
+from equipoise import _check, auc_parity, demographic_parity, equalized_odds, rate
 from equipoise.datasets import make_census
 from equipoise.torch import ConstrainedOptimizer
 
@@ -80,6 +85,127 @@ def test_it_goes_on_from_a_stored_state_bit_for_bit():
     assert again.multipliers == uninterrupted.multipliers
     for p, q in zip(whole.parameters(), second.parameters()):
         assert torch.equal(p, q)
+
+
+def _killed(file, point):
+    """Train, store the state after so many batches, and be killed in the midst of a later one."""
+    data, net = census(600), network()
+    constrained = made(net, *data[1:], ACTIVE)
+    train(net, constrained, data, batches(600, 4, 100)[:point])
+    torch.save({"net": net.state_dict(), "constrained": constrained.state_dict()}, file)
+    train(net, constrained, data, batches(600, 4, 100)[point : point + 1])
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_it_goes_on_exactly_where_a_killed_process_was(tmp_path):
+    file = tmp_path / "stored.pt"
+    line = f"from tests.torch.test_optimizer import _killed; _killed({str(file)!r}, 13)"
+    ended = subprocess.run([sys.executable, "-c", line], check=False)
+    assert ended.returncode == -signal.SIGKILL
+    data, whole, second = census(600), network(), network(5)
+    uninterrupted = made(whole, *data[1:], ACTIVE)
+    train(whole, uninterrupted, data, batches(600, 4, 100))
+    stored = torch.load(file, weights_only=True)
+    second.load_state_dict(stored["net"])
+    again = made(second, *data[1:], ACTIVE)
+    again.load_state_dict(stored["constrained"])
+    train(second, again, data, batches(600, 4, 100)[13:])
+    assert again.multipliers == uninterrupted.multipliers
+    assert all(torch.equal(p, q) for p, q in zip(whole.parameters(), second.parameters()))
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (["names"], ["other"], "of the constraints"),
+        (["counts"], [1, 2], "3 counts"),
+        (["counts"], [1, 2, -1], "state_dict"),
+        (["running"], {}, "must have the key 'sums'"),
+        (["running", "sums"], torch.zeros(2, 9).double(), "same classes and groups"),
+        (["running", "sums"], [0.0], "state_dict"),
+        (["multipliers", "now"], torch.full((3,), torch.nan).double(), "finite"),
+        (["own"], {"mine": {"now": torch.zeros(1).double()}}, "must have the key"),
+        (["own"], None, "own"),
+        (["optimizer"], {}, "optimiser like"),
+        (["optimizer"], None, "optimiser like"),
+        (["optimizer"], {"state": {}, "param_groups": []}, "optimiser like"),
+    ],
+)
+def test_a_state_that_is_none_is_refused_and_changes_nothing(path, value, message):
+    _, y, group = data = census(600)
+    net = network()
+    constrained = made(net, y, group, ACTIVE)
+    train(net, constrained, data, batches(600, 1, 100))
+    before, given = copy.deepcopy(constrained.state_dict()), constrained.state_dict()
+    place = given
+    for name in path[:-1]:
+        place = place[name]
+    place[path[-1]] = value
+    with pytest.raises((_check.InputError, TypeError), match=message):
+        constrained.load_state_dict(given)
+    assert list(constrained.multipliers.values()) == before["multipliers"]["now"].tolist()
+
+
+def test_batches_may_be_tensors_arrays_or_several_columns():
+    X, y, group = census(600)
+    columns = {"sex": group == "female", "third": np.arange(600) % 3}
+    tensors = {name: torch.tensor(column) for name, column in columns.items()}
+    rule = demographic_parity(0.01, column=("sex", "third"))
+    found = []
+    for given, labels in ((columns, y.numpy()), (tensors, y), (tensors, y.long())):
+        net = network()
+        constrained = made(net, labels, given, rule)
+        for rows in batches(600, 3, 100):
+            scores = net(X[rows])[:, 0]
+            part = {name: column[rows] for name, column in given.items()}
+            constrained.step(logistic(scores, y[rows]), scores, labels[rows], part)
+        assert max(constrained.multipliers.values()) > 0
+        found.append(list(constrained.multipliers.values()))
+        counted = constrained.evaluate(net(X), labels, given)
+        assert len(counted.lines) > 0
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize("wrong", [2, 0.5, -1])
+def test_a_value_that_no_training_row_has_is_refused_in_tensors(wrong):
+    X, y, _ = census(100)
+    group = (torch.arange(100) % 2).double()
+    net = network()
+    constrained = made(net, y, group, demographic_parity(0.1))
+    scores = net(X[:3])
+    strange = torch.tensor([0.0, wrong, 1.0]).double()
+    with pytest.raises(_check.InputError, match="values of the training data"):
+        constrained.step(scores.sum(), scores, y[:3], strange)
+    with pytest.raises(_check.InputError, match="values of the training data"):
+        constrained.step(scores.sum(), scores, strange, group[:3])
+
+
+def test_a_combination_that_no_training_row_has_is_refused():
+    X, y, _ = census(120)
+    group = {"a": torch.arange(120) % 2, "b": (torch.arange(120) % 2) * (torch.arange(120) % 3)}
+    net = network()
+    constrained = made(net, y, group, demographic_parity(0.1, column="a"))
+    scores = net(X[:1])
+    other = {"a": torch.tensor([0]), "b": torch.tensor([2])}
+    with pytest.raises(_check.InputError, match="has together"):
+        constrained.step(scores.sum(), scores, y[:1], other)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_equalised_odds_on_counted_training_predictions(seed):
+    X, y, group = data = census(4000)
+    net = network(seed)
+    constrained = made(net, y, group, equalized_odds(0.05))
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(constrained.optimizer, 12)
+    for _ in range(12):
+        train(net, constrained, data, batches(4000, 1))
+        schedule.step()
+    positive = (net(X)[:, 0] > 0).numpy()
+    rates = [
+        [positive[(y.numpy() == label) & (group == value)].mean() for value in np.unique(group)]
+        for label in (0, 1)
+    ]
+    assert np.ptp(rates, axis=1).max() <= 0.06
 
 
 def test_gradients_are_those_of_smooth_rates_times_multipliers():

@@ -39,12 +39,15 @@ ATTRIBUTE = re.compile(r"[a-z][a-z0-9_]*_")
 RECORDS = {"result_": Result, "report_": Report, "calibration_": Calibration, "stream_": Stream}
 
 
-def load_model(path: Any) -> Any:
+def load_model(path: Any, module: Any = None) -> Any:
     """Return the fitted estimator that `save` has written; no code in the file is run, whoever wrote it.
 
     Parameters
     ----------
     path : path
+    module : torch.nn.Module or callable, optional
+        The network of your own that a stored `torch.ConstrainedNetClassifier` had as its `module`, or a
+        function without arguments that makes it. Its numbers are those of the file, whatever it holds.
 
     Returns
     -------
@@ -70,13 +73,17 @@ def load_model(path: Any) -> Any:
     True
     """
     source = Path(_check.path("load_model", "path", path))
+    if module is not None:
+        _check.function("load_model", "module", module)
     if not source.is_file():
         raise ModelFileError(f"load_model: `path` must be a file, {source} is none.")
     try:
         stored = unpack(source.read_bytes(), storable_types(), form=MODEL)
         if type(stored) is not StoredModel:
             raise UnreadableError("it holds something else than a model")
-        return _restored(stored)
+        return _restored(stored, module)
+    except ModelFileError:
+        raise
     except (OSError, MemoryError) as error:
         reason = f"it cannot be read ({error or type(error).__name__})"
     except (UnreadableError, _check.InputError) as error:
@@ -86,7 +93,7 @@ def load_model(path: Any) -> Any:
     raise ModelFileError(f"The model file {source} cannot be used: {reason}.")
 
 
-def _restored(stored: StoredModel) -> Any:
+def _restored(stored: StoredModel, module: Any) -> Any:
     """Return the estimator; raise where a parameter or an attribute is not what it must be."""
     kind: Any = KINDS.get(stored.estimator)
     if stored.estimator in ELSEWHERE:
@@ -107,11 +114,13 @@ def _restored(stored: StoredModel) -> Any:
             raise UnreadableError(f"its {name} is none")
     if (result := found.get("result_")) is not None:
         found |= {name: getattr(result, part) for name, part in OF_RESULT.items()}
-    found = kind._unpacked(found)
+    found = kind._unpacked(found, module)
     _require_scoring(found)
     if "dtype_" in found:
         found["dtype_"] = np.dtype(found["dtype_"])
     vars(model).update(found)
+    if module is not None:
+        model.module = module
     return model
 
 

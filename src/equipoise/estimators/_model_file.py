@@ -83,6 +83,8 @@ def _versions() -> dict[str, str]:
 def _parameters(owner: str, given: dict[str, Any]) -> dict[str, Any]:
     """Return the parameters, without what changes no prediction and is no data."""
     kept = dict(given)
+    if "module" in kept:
+        kept["module"] = None  # code, which is given again where the model is loaded
     dropped = [name for name in ("callback",) if kept.get(name) is not None]
     if isinstance(kept.get("random_state"), np.random.RandomState):
         dropped.append("random_state")

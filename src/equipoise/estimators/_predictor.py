@@ -138,8 +138,11 @@ class LinearPredictor:
         return vars(self)
 
     @classmethod
-    def _unpacked(cls, found: dict[str, Any]) -> dict[str, Any]:
+    def _unpacked(cls, found: dict[str, Any], module: Any) -> dict[str, Any]:
         """Return the attributes of what was stored; raise where something does not fit."""
+        if module is not None:
+            reason = f"`module` is for networks, and the file holds a {cls.__name__}."
+            raise _check.InputError("load_model", reason, "module")
         return found
 
     def save(self, path: Any) -> None:

@@ -129,6 +129,33 @@ class Trace:
         """Seconds the solver used so far; examinations are not counted."""
         return self._column("seconds")
 
+    def plot(self, axes: Any = None) -> Any:
+        """Draw the objective, and residuals on a scale of their own, against evaluations; needs matplotlib.
+
+        Parameters
+        ----------
+        axes : matplotlib axes, optional
+            Of the objective; by default new ones.
+
+        Returns
+        -------
+        matplotlib axes
+        """
+        from matplotlib import pyplot as plt
+
+        if axes is None:
+            _, axes = plt.subplots(figsize=(6.4, 4.2))
+        axes.plot(self.evaluations, self.objective, color="black", label="objective")
+        axes.set_xlabel("evaluations")
+        axes.set_ylabel("objective")
+        residuals = axes.twinx()
+        for name in ("violation", "stationarity", "complementarity"):
+            residuals.plot(self.evaluations, getattr(self, name), linestyle="--", label=name)
+        residuals.set_yscale("symlog", linthresh=1e-9)
+        residuals.set_ylabel("residuals")
+        residuals.legend()
+        return axes
+
     def to_frame(self) -> Any:
         """Return the trace as a pandas data frame, one row for each examination."""
         import pandas as pd

@@ -1,177 +1,201 @@
-"""Cells: the rows of one class and one combination of groups, and what rates are of their means."""
+"""RowCells: the rows of one class and one value of every sensitive column, numbered."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from equipoise import _check
-from equipoise.constraints import Binding, Constraint, bind
-from equipoise.rows import Groups
+from equipoise.rows import MemoryTable
 from equipoise.rows._group_input import array_of, columns_of
-from equipoise.terms import JoinedSums, Pointwise, Rates, ScoreSum
 
 
-@dataclass(frozen=True, eq=False)
-class FunctionOfCells:
-    """The part of all constraint functions that is of the means of one pointwise function.
+def crossed(codes: Sequence[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray | None]]:
+    """Return the cell of every row, and for each further column the combinations that occur.
 
-    Attributes
-    ----------
-    function : Pointwise
-        A sigmoid of the scores, or a loss of the margins.
-    of_margin : bool
-        Whether it is taken of the margin.
-    weights : ndarray of shape (m, cells)
-        What the mean of every cell adds to every constraint function.
+    Column by column, a combination is the number so far, times the column's number of values, plus its
+    code. Those that occur are numbered anew, so that numbers stay small; None stands for all.
     """
+    rows = codes[0].astype(np.int64)
+    known: list[np.ndarray | None] = []
+    for column in codes[1:]:
+        size = int(column.max(initial=0)) + 1
+        possible = (int(rows.max(initial=0)) + 1) * size
+        occurring, rows = np.unique(rows * size + column, return_inverse=True)
+        rows = rows.ravel()
+        known.append(None if occurring.size == possible else occurring)
+    return rows, known
 
-    function: Pointwise
-    of_margin: bool
-    weights: np.ndarray
+
+def arrays(given: Any) -> Any:
+    """Return tensors as arrays, one or a dict of them; anything else as it is."""
+    if isinstance(given, Mapping):
+        return {name: arrays(column) for name, column in given.items()}
+    return given.detach().cpu().numpy() if hasattr(given, "detach") else given
 
 
-class TrainingCells:
-    """The cells of the training rows, and the constraints as functions of means over cells.
+class RowCells:
+    """The cells of the training rows, and those of the rows of batches.
 
-    A rate is a mean of a pointwise function over some of the cells, weighted by their shares of the
-    training rows. So means over cells, however their rows were drawn, give all rates.
+    Columns of a batch that are tensors on a GPU stay there. Whether they hold a value that no training row
+    has is then told by `check`, when the answer need not be waited for.
 
     Parameters
     ----------
     owner : str
         Whom messages name.
-    constraints : Constraint or sequence of them
-    y : array of shape (n,)
-        The labels of the training rows.
-    sensitive_features : array, data frame or dict of columns, optional
-        Their groups.
-    sharpness : float
-        Of the sigmoids that stand for predictions.
+    table : MemoryTable
+        The training rows.
 
     Attributes
     ----------
-    positive : ndarray of shape (cells,)
-        Which cells are of the positive class.
     rows : ndarray of shape (n,)
         The cell of every training row.
-    names : tuple of str
-        Of the constraint functions.
-    parts : tuple of FunctionOfCells
-        Their sum and `offsets` are the constraint functions, which are at most 0 where the rules hold.
-    offsets : ndarray of shape (m,)
+    first : ndarray of shape (cells,)
+        A training row of every cell.
+    counts : ndarray of shape (cells,)
+        The training rows of every cell.
     """
 
-    def __init__(
-        self,
-        owner: str,
-        constraints: Constraint | Iterable[Constraint],
-        y: Any,
-        sensitive_features: Any,
-        sharpness: float = 1.0,
-    ) -> None:
-        self._owner = owner
-        y, sensitive_features = _array(y), _arrays(sensitive_features)
-        binding = bind(constraints, y, sensitive_features, sharpness=sharpness, owner=owner)
-        for row in binding.inequalities:
-            if row.expression is None or _needs_more(row.expression.parts):
-                rule = "must be of rates of rows; pass anything else as a tensor to `lagrangian`"
-                _check.fail(owner, "constraints", rule, row.name)
-        self.classes = binding.table.classes
-        self._groups: Groups | None = binding.groups
-        combined = self._combined(*self._columns(y, sensitive_features))
-        self._known, first, self.rows = np.unique(combined, return_index=True, return_inverse=True)
-        self.rows = self.rows.ravel()
-        self.counts = np.bincount(self.rows)
-        self.positive = np.asarray(binding.table.y)[first] == self.classes[1]
-        self.names, self.offsets = binding.names, binding.combination.offsets[1:]
-        self.parts = tuple(_parts(binding, first, self.counts))
+    def __init__(self, owner: str, table: MemoryTable) -> None:
+        features: Mapping[str, Any] = {} if table.groups is None else table.groups.columns
+        self._owner, self._names = owner, tuple(features)
+        self._values = [table.classes, *(column.values for column in features.values())]
+        self._sorted = [_sortable(values) for values in self._values]
+        codes = [table.positive, *(column.codes for column in features.values())]
+        self.rows, self._known = crossed(codes)
+        _, self.first, self.counts = np.unique(self.rows, return_index=True, return_counts=True)
+        self._tables: dict[Any, Any] = {}  # what a batch is looked up in, by device
+        self._strange: Any = None
 
-    def of(self, y: Any, sensitive_features: Any) -> np.ndarray:
-        """Return the cell of every row of a batch; a row of a cell that is not known is an error."""
-        combined = self._combined(*self._columns(y, sensitive_features))
-        place = np.minimum(np.searchsorted(self._known, combined), self._known.size - 1)
-        if not (self._known[place] == combined).all():
-            row = int(np.argmin(self._known[place] == combined))
+    def of(self, y: Any, sensitive_features: Any, device: Any) -> Any:
+        """Return the cell of every row of a batch (b,), on a device."""
+        labels = y if _is_tensor(y) else _check.labels(self._owner, "y", y)
+        if labels.ndim != 1:
+            _check.fail(self._owner, "y", "must hold one label for each row", tuple(labels.shape))
+        columns = [labels, *self._columns(sensitive_features, len(labels))]
+        if all(_is_tensor(column) and column.device.type != "cpu" for column in columns):
+            return self._of_tensors(columns, device)
+        import torch
+
+        cell = self._codes(0, arrays(columns[0]))
+        for i, (column, occurring) in enumerate(zip(columns[1:], self._known), start=1):
+            cell = cell * len(self._values[i]) + self._codes(i, arrays(column))
+            if occurring is not None:
+                combined = cell
+                cell = np.minimum(np.searchsorted(occurring, combined), occurring.size - 1)
+                if not (occurring[cell] == combined).all():
+                    self._strange = True
+                    self.check()
+        return torch.from_numpy(cell).to(device)
+
+    def _of_tensors(self, columns: list[Any], device: Any) -> Any:
+        """Return the cells of columns that stay on their device; whether all are known is told later."""
+        values, known = self._on(device)
+        cell: Any = 0
+        for i, (column, own) in enumerate(zip(columns, values)):
+            if own is None:
+                self._codes(i, arrays(column))  # raises: tensors hold numbers
+            codes, wrong = _places(own, column.to(device))
+            cell = cell * len(self._values[i]) + codes
+            if i and known[i - 1] is not None:
+                cell, strange = _places(known[i - 1], cell)
+                wrong = wrong | strange
+            self._strange = wrong.any() if self._strange is None else self._strange | wrong.any()
+        return cell
+
+    def check(self) -> None:
+        """Raise where a batch since the last check held a row of no cell of the training rows."""
+        strange, self._strange = self._strange, None
+        if strange is not None and bool(strange):
             reason = (
-                f"row {row} of the batch has a label and groups that no row of the training data "
-                "given at the start has together."
+                "a row of a batch has a label and groups that no row of the training data given at the "
+                "start has together."
             )
             raise _check.InputError(self._owner, reason, "sensitive_features")
-        return place
 
-    def _columns(self, y: Any, sensitive_features: Any) -> tuple[np.ndarray, dict[str, Any]]:
-        labels = _check.labels(self._owner, "y", _array(y))
-        if self._groups is None:
-            return labels, {}
-        if sensitive_features is None:
-            _check.fail(self._owner, "sensitive_features", "must be given with every batch", None)
-        columns = columns_of(self._owner, _arrays(sensitive_features))
-        missing = set(self._groups.columns) - set(columns)
+    def _columns(self, features: Any, n: int) -> list[Any]:
+        """Return the sensitive columns of a batch: tensors where they were given, else arrays."""
+        owner, parameter = self._owner, "sensitive_features"
+        if not self._names:
+            return []
+        if features is None:
+            _check.fail(owner, parameter, "must be given with every batch", None)
+        if _is_tensor(features):
+            flat = features[:, 0] if features.ndim == 2 and features.shape[1] == 1 else features
+            named = (
+                {f"column {i}": flat[:, i] for i in range(flat.shape[1])} if flat.ndim == 2 else {}
+            )
+            named = named or dict.fromkeys(self._names[:1], flat)
+        else:
+            named = columns_of(owner, features)
+        missing = set(self._names) - set(named)
         if missing:
-            rule = f"must have the columns {sorted(self._groups.columns)}"
-            _check.fail(self._owner, "sensitive_features", rule, sorted(columns))
-        return labels, columns
+            _check.fail(owner, parameter, f"must have the columns {list(self._names)}", list(named))
+        found = [named[name] for name in self._names]
+        for name, column in zip(self._names, found):
+            if _is_tensor(column) and tuple(column.shape) != (n,):
+                rule = f"must hold one value for each of the {n} rows of `y` in column {name!r}"
+                _check.fail(owner, parameter, rule, tuple(column.shape))
+        return [
+            column if _is_tensor(column) else array_of(owner, name, column, n)
+            for name, column in zip(self._names, found)
+        ]
 
-    def _combined(self, labels: np.ndarray, columns: dict[str, Any]) -> np.ndarray:
-        """Return one number for every row, which is the same for rows of the same cell."""
-        codes = _codes(self._owner, "y", self.classes, labels)
-        if self._groups is not None:
-            for name, known in self._groups.columns.items():
-                array = array_of(self._owner, name, columns[name], labels.size)
-                own = _codes(self._owner, "sensitive_features", known.values, array)
-                codes = codes * len(known.values) + own
-        return codes
+    def _codes(self, i: int, given: np.ndarray) -> np.ndarray:
+        """Return the place of every value of a column; one that has none is an error."""
+        known = self._sorted[i]
+        if known is not None and (
+            known.dtype.kind == given.dtype.kind or given.dtype.kind in "biuf"
+        ):
+            place = np.minimum(np.searchsorted(known, given), known.size - 1)
+            if (known[place] == given).all():
+                return place
+        places = {value: code for code, value in enumerate(self._values[i])}
+        distinct, inverse = np.unique(given, return_inverse=True)
+        codes = [places.get(value) for value in distinct.tolist()]
+        if None in codes:
+            parameter = "sensitive_features" if i else "y"
+            rule = f"must hold values of the training data, {list(places)[:8]}"
+            _check.fail(self._owner, parameter, rule, distinct.tolist()[codes.index(None)])
+        return np.array(codes, dtype=np.int64)[inverse.ravel()]
 
+    def _on(self, device: Any) -> tuple[list[Any], list[Any]]:
+        """Return the values of columns, where they are numbers, and the combinations that occur."""
+        import torch
 
-def _needs_more(parts: Any) -> bool:
-    """Whether a rule is of pairs of rows, or of predictions for all training rows."""
-    return any(not hasattr(part, "over") or part.kind == "churn" for _, part in parts)
-
-
-def _array(values: Any) -> Any:
-    """Return a tensor as an array; anything else as it is."""
-    return values.detach().cpu().numpy() if hasattr(values, "detach") else values
-
-
-def _arrays(features: Any) -> Any:
-    """Return tensors of groups as arrays, one or a dict of them."""
-    if isinstance(features, dict):
-        return {name: _array(column) for name, column in features.items()}
-    return _array(features)
-
-
-def _codes(owner: str, parameter: str, known: Any, array: np.ndarray) -> np.ndarray:
-    """Return the place of every value among the known ones."""
-    position = {value: code for code, value in enumerate(known)}
-    distinct, inverse = np.unique(array, return_inverse=True)
-    places = [position.get(value) for value in distinct.tolist()]
-    if None in places:
-        rule = f"must hold values of the training data, {list(known)[:8]}"
-        _check.fail(owner, parameter, rule, distinct.tolist()[places.index(None)])
-    return np.array(places, dtype=np.int64)[inverse.ravel()]
-
-
-def _parts(binding: Binding, first: np.ndarray, counts: np.ndarray) -> Iterable[FunctionOfCells]:
-    """Return what every pointwise function adds to the constraint functions.
-
-    All rows of a cell have the same weight in every rate, that of its first row.
-    """
-    coefficients = binding.combination.coefficients[1:]
-    start = 0
-    for rates in _rates(binding.terms.sums):
-        own = rates.weights.matrix[first].toarray() * counts[:, None]
-        weights = coefficients[:, start : start + rates.size].toarray() @ own.T
-        start += rates.size
-        if weights.any():
-            yield FunctionOfCells(rates.function, rates.sign is not None, weights)
+        if device not in self._tables:
+            values = [
+                None if known is None or known.dtype.kind not in "iuf" else torch.as_tensor(known)
+                for known in self._sorted
+            ]
+            known = [None if own is None else torch.as_tensor(own) for own in self._known]
+            self._tables[device] = tuple(
+                [None if table is None else table.to(device) for table in tables]
+                for tables in (values, known)
+            )
+        return self._tables[device]
 
 
-def _rates(sums: ScoreSum) -> list[Rates]:
-    if isinstance(sums, JoinedSums):
-        return [rates for part in sums.parts for rates in _rates(part)]
-    assert isinstance(sums, Rates)
-    return [sums]
+def _sortable(values: Sequence[Any]) -> np.ndarray | None:
+    """Return values as a sorted array of numbers or of texts; None where they are neither."""
+    found = np.array(values)
+    found = found.astype(np.int64) if found.dtype.kind == "b" else found
+    plain = found.ndim == 1 and found.dtype.kind in "iufU"
+    mixed = len({isinstance(value, str) for value in values}) > 1
+    return found if plain and not mixed and (found[1:] > found[:-1]).all() else None
+
+
+def _is_tensor(given: Any) -> bool:
+    return hasattr(given, "detach")
+
+
+def _places(known: Any, given: Any) -> tuple[Any, Any]:
+    """Return the place of every number among sorted ones, and where it is none of them."""
+    import torch
+
+    same = given if given.dtype == known.dtype else given.to(known.dtype)
+    place = torch.searchsorted(known, same).clamp_max_(len(known) - 1)
+    return place, known[place] != given

@@ -234,9 +234,9 @@ class ConstrainedNetClassifier(BoundParameters, LinearPredictor, ClassifierMixin
         return packed(type(self).__name__, dict(vars(self)), self.module)
 
     @classmethod
-    def _unpacked(cls, found: dict[str, Any]) -> dict[str, Any]:
+    def _unpacked(cls, found: dict[str, Any], module: Any) -> dict[str, Any]:
         """Return the attributes of a stored model, with its network made anew."""
-        return unpacked(cls.__name__, found)
+        return unpacked(cls.__name__, found, module)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.torch._net_training import scores_of
+from equipoise.torch._net_judge import scores_of
 
 # Rows that go through a network at once where nothing is recorded. Chosen: enough to be quick.
 CHUNK = 8192

@@ -18,8 +18,8 @@ from equipoise.estimators._task import Task
 from equipoise.rows import MemoryTable, Table
 from equipoise.run import Budget
 from equipoise.terms import Scores
+from equipoise.torch._cells import RowCells
 from equipoise.torch._default_network import default_network, usual_widths
-from equipoise.torch._net_batches import strata_of
 from equipoise.torch._net_features import Body
 from equipoise.torch._net_rows import as_rows, centre_and_scale
 from equipoise.torch._net_training import Settings, train
@@ -70,8 +70,8 @@ class NetFit:
             )
             sums = weighted.score_sums(binding.specs)
             settings = self._settings(table.n_rows)
-            combination, strata = binding.combination, strata_of(table)
-            found = train(owner, module, self.X, sums, combination, strata, settings, budget)
+            combination, cells = binding.combination, RowCells(owner, table).rows
+            found = train(owner, module, self.X, sums, combination, cells, settings, budget)
         self.epochs = tuple(found)
         if self.estimator.module is None:  # small: double precision costs nothing, and rounds less
             module = module.double()

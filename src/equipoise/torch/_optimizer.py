@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, final
 
-import numpy as np
-
 from equipoise import _check
 from equipoise.auditing import Audit, audit
 from equipoise.constraints import Constraint
 from equipoise.constraints._rules import listed
-from equipoise.torch._cells import TrainingCells
-from equipoise.torch._dual import LossSlope, Multipliers
-from equipoise.torch._running_rates import RunningRates
+from equipoise.torch._cell_rates import CellRates
+from equipoise.torch._cells import arrays
+from equipoise.torch._optimizer_state import check_state
+from equipoise.torch._training_duals import TrainingDuals
 
 OWNER = "ConstrainedOptimizer"
 
@@ -35,7 +34,7 @@ class ConstrainedOptimizer:
         else that is differentiable is given to `lagrangian` as a tensor.
     y : array or tensor of shape (n,)
         The labels of all training rows. They and the groups say how large every group and class is, so that
-        batches may be drawn by groups.
+        batches may be drawn by groups (`GroupBatchSampler` does).
     sensitive_features : array, tensor, data frame or dict of columns, optional
         The groups of all training rows.
     sharpness : float, default 1
@@ -55,6 +54,9 @@ class ConstrainedOptimizer:
     ``scaler.step(constrained)``. Where `torch.distributed` is initialised, sums over rows are added
     up over all processes, whose gradients `DistributedDataParallel` averages: all have the same multipliers.
 
+    Where labels, groups and scores are tensors on a GPU, nothing waits for it. A label or group that
+    no training row has is then reported when `values`, `multipliers` or `state_dict` are read.
+
     Examples
     --------
     >>> import torch
@@ -63,7 +65,7 @@ class ConstrainedOptimizer:
     >>> from equipoise.torch import ConstrainedOptimizer
     >>> data = make_census(2000)
     >>> X = torch.tensor((data.X - data.X.mean(axis=0)) / data.X.std(axis=0))
-    >>> y, group = torch.tensor(data.y > 0).double(), data.groups
+    >>> y, group = torch.tensor(data.y > 0).double(), torch.tensor(data.groups == "female")
     >>> net = torch.nn.Linear(14, 1).double()
     >>> constrained = ConstrainedOptimizer(
     ...     torch.optim.Adam(net.parameters(), 0.01), demographic_parity(0.05), y, group
@@ -90,13 +92,9 @@ class ConstrainedOptimizer:
         self.optimizer = _check.kind(OWNER, "optimizer", optimizer, torch.optim.Optimizer)
         self._rules = listed(OWNER, constraints)
         sharpness = _check.positive(OWNER, "sharpness", sharpness)
-        self._cells = TrainingCells(OWNER, self._rules, y, sensitive_features, sharpness)
-        self._rates = RunningRates(self._cells)
-        self.names = self._cells.names
-        self._multipliers = Multipliers(len(self.names))
-        self._own: dict[str, Multipliers] = {}  # of tensors that the user gave
-        self._pending: dict[str, list[Any]] = {}  # their values since the last step
-        self._slope = LossSlope()
+        rates = CellRates(OWNER, self._rules, y, sensitive_features, sharpness)
+        self._cells, self._classes, self.names = rates.cells, rates.classes, rates.names
+        self._duals = TrainingDuals(rates)
 
     def lagrangian(
         self,
@@ -119,52 +117,10 @@ class ConstrainedOptimizer:
         constraints : dict of tensors of shape (), optional
             Functions of your own by name, which are to be at most 0, in units like those of a rate.
         """
-        import torch
-
-        where = f"{OWNER}.lagrangian"
-        _check.kind(where, "loss", loss, torch.Tensor)
-        if loss.numel() != 1:
-            _check.fail(where, "loss", "must be one number", tuple(loss.shape))
-        total = loss
-        if self.names:
-            total = total + self._of_rates(where, loss, scores, y, sensitive_features)
-        given = _check.kind(
-            where, "constraints", {} if constraints is None else constraints, Mapping
-        )
-        for name, value in given.items():
-            _check.kind(where, f"constraints[{name!r}]", value, torch.Tensor)
-            if value.numel() != 1:
-                _check.fail(where, f"constraints[{name!r}]", "must be one number", value.shape)
-            own = self._own.setdefault(_check.text(where, "constraints", name), Multipliers(1))
-            self._pending.setdefault(name, []).append(_averaged(value.detach().double()).reshape(1))
-            total = total + own.now.to(value.device, value.dtype)[0] * value.reshape(())
+        total, priced = self._parts(loss, scores, y, sensitive_features, constraints)
+        for flat, value, gradient in priced:
+            total = total + value + (gradient * (flat - flat.detach())).sum()
         return total
-
-    def _of_rates(self, where: str, loss: Any, scores: Any, y: Any, groups: Any) -> Any:
-        """Return a tensor with the gradient of the constraints times multipliers, and their value."""
-        import torch
-
-        _check.kind(where, "scores", scores, torch.Tensor)
-        flat = scores[:, 0] if scores.ndim == 2 and scores.shape[1] == 1 else scores
-        cell = torch.tensor(self._cells.of(y, groups), device=scores.device)
-        if flat.shape != cell.shape or not flat.is_floating_point():
-            rule = f"must hold one number for each of the {cell.numel()} rows of `y`"
-            _check.fail(where, "scores", rule, tuple(scores.shape))
-        rows = (
-            flat.detach().float()
-            if flat.dtype in (torch.float16, torch.bfloat16)
-            else flat.detach()
-        )
-        with torch.no_grad():
-            found, slopes = self._rates.batch(rows, cell)
-            slope = _slope(loss, flat)
-            packed = _added(torch.cat([found.reshape(-1), slope.reshape(1)]))
-            self._slope.add(float(packed[-1]) / _processes())
-            self._rates.add(packed[:-1].reshape(found.shape))
-            weights = self._multipliers.now.to(scores.device)
-            g = _processes() * self._rates.gradient(weights, slopes, cell)
-            value = (weights @ self._rates.values()).to(rows.dtype)
-        return value + (g * (flat.to(g.dtype) - rows)).sum()
 
     def step(
         self,
@@ -184,13 +140,11 @@ class ConstrainedOptimizer:
 
         if loss is not None:
             self.optimizer.zero_grad()
-            self.lagrangian(loss, scores, y, sensitive_features, constraints=constraints).backward()
+            total, priced = self._parts(loss, scores, y, sensitive_features, constraints)
+            at = [(total, None), *((flat, gradient) for flat, _, gradient in priced)]
+            torch.autograd.backward(*zip(*(pair for pair in at if pair[0].requires_grad)))
         self.optimizer.step()
-        self._rates.step()
-        self._multipliers.step(self._rates.values(), self._slope.unit)
-        for name, values in self._pending.items():
-            self._own[name].step(torch.stack(values).mean(dim=0), self._slope.unit)
-        self._pending = {}
+        self._duals.step()
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Set the gradients to 0."""
@@ -204,13 +158,16 @@ class ConstrainedOptimizer:
     @property
     def multipliers(self) -> dict[str, float]:
         """The multiplier of every constraint function."""
-        found = dict(zip(self.names, self._multipliers.now.tolist()))
-        return {**found, **{name: float(own.now[0]) for name, own in self._own.items()}}
+        self._cells.check()
+        found = dict(zip(self.names, self._duals.multipliers.now.tolist()))
+        own = {name: float(own.multipliers.now[0]) for name, own in self._duals.own.items()}
+        return {**found, **own}
 
     @property
     def values(self) -> dict[str, float]:
         """The running estimate of every constraint function, counted: at most 0 where the rule holds."""
-        return dict(zip(self.names, self._rates.values().tolist()))
+        self._cells.check()
+        return dict(zip(self.names, self._duals.running.values().tolist()))
 
     def evaluate(
         self, scores: Any, y: Any, sensitive_features: Any = None, *, confidence: float = 0.95
@@ -219,82 +176,72 @@ class ConstrainedOptimizer:
 
         The intervals are for the population where the rows had no part in the training.
         """
-        values = scores.detach().cpu().numpy() if hasattr(scores, "detach") else scores
-        values = _check.numbers(f"{OWNER}.evaluate", "scores", values).reshape(-1)
-        classes = np.asarray(self._cells.classes)
-        labels, groups = (
-            given.detach().cpu().numpy() if hasattr(given, "detach") else given
-            for given in (y, sensitive_features)
-        )
+        where = f"{OWNER}.evaluate"
+        labels, values = _check.labels(where, "y", arrays(y)), arrays(scores)
+        if getattr(values, "ndim", 1) == 2 and values.shape[1] == 1:
+            values = values[:, 0]
+        values = _check.vector(where, "scores", values, labels.size)
         return audit(
             labels,
-            classes[(values > 0).astype(int)],
+            self._classes[(values > 0).astype(int)],
             self._rules,
-            sensitive_features=groups,
+            sensitive_features=arrays(sensitive_features),
             confidence=confidence,
-            pos_label=classes[1].item(),
+            pos_label=self._classes[1].item(),
         )
 
     def state_dict(self) -> dict[str, Any]:
         """Return all that goes on from step to step, the optimiser's included."""
-        return {
-            "optimizer": self.optimizer.state_dict(),
-            "names": list(self.names),
-            "rates": self._rates.state_dict(),
-            "multipliers": self._multipliers.state_dict(),
-            "own": {name: own.state_dict() for name, own in self._own.items()},
-            "pending": {name: list(values) for name, values in self._pending.items()},
-            "slope": [self._slope.total, self._slope.weight],
-        }
+        self._cells.check()
+        return {"optimizer": self.optimizer.state_dict(), **self._duals.state()}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Go on where another one with the same rules and training rows was."""
         where = f"{OWNER}.load_state_dict"
-        _check.kind(where, "state_dict", state_dict, Mapping)
-        if list(state_dict.get("names", [])) != list(self.names):
-            rule = f"must be of the constraints {list(self.names)}"
-            _check.fail(where, "state_dict", rule, state_dict.get("names"))
-        if state_dict["rates"]["sums"].shape != self._rates.sums.shape:
-            rule = "must be of training rows with the same classes and groups"
-            _check.fail(where, "state_dict", rule, tuple(state_dict["rates"]["sums"].shape))
-        self.optimizer.load_state_dict(state_dict["optimizer"])
-        self._rates.load_state_dict(state_dict["rates"])
-        self._multipliers.load_state_dict(state_dict["multipliers"])
-        self._own = {name: Multipliers(1) for name in state_dict["own"]}
-        for name, own in self._own.items():
-            own.load_state_dict(state_dict["own"][name])
-        self._pending = {name: list(values) for name, values in state_dict["pending"].items()}
-        self._slope.total, self._slope.weight = state_dict["slope"]
+        check_state(where, state_dict, self.state_dict())
+        try:
+            self.optimizer.load_state_dict(state_dict["optimizer"])
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            rule = f"must be of an optimiser like `optimizer` ({error})"
+            _check.fail(where, "state_dict['optimizer']", rule, type(state_dict["optimizer"]))
+        self._duals.load(state_dict)
+
+    def _parts(
+        self, loss: Any, scores: Any, y: Any, groups: Any, constraints: Any
+    ) -> tuple[Any, list[tuple[Any, Any, Any]]]:
+        """Return the loss with the user's own constraints, and scores with the rates' value and gradient."""
+        where = f"{OWNER}.lagrangian"
+        total = _one_number(where, "loss", loss)
+        priced = []
+        if self.names:
+            cell, flat = self._rows(where, scores, y, groups)
+            priced.append((flat, *self._duals.of_rates(loss, flat, cell)))
+        if constraints is not None:
+            _check.kind(where, "constraints", constraints, Mapping)
+            for name, value in constraints.items():
+                _check.text(where, "constraints", name)
+                _one_number(where, f"constraints[{name!r}]", value)
+            total = total + self._duals.of_own(constraints)
+        return total, priced
+
+    def _rows(self, where: str, scores: Any, y: Any, groups: Any) -> tuple[Any, Any]:
+        """Return the cells of a batch, and its scores as a vector."""
+        import torch
+
+        _check.kind(where, "scores", scores, torch.Tensor)
+        flat = scores[:, 0] if scores.ndim == 2 and scores.shape[1] == 1 else scores
+        cell = self._cells.of(y, groups, scores.device)
+        if flat.shape != cell.shape or not flat.is_floating_point():
+            rule = f"must hold one number for each of the {cell.numel()} rows of `y`"
+            _check.fail(where, "scores", rule, tuple(scores.shape))
+        return cell, flat
 
 
-def _slope(loss: Any, scores: Any) -> Any:
-    """Return the sum of the loss's absolute derivatives with respect to scores; 0 where it has none."""
+def _one_number(where: str, name: str, value: Any) -> Any:
+    """Return a tensor of one number, checked."""
     import torch
 
-    if not (loss.requires_grad and scores.requires_grad):
-        return torch.zeros((), dtype=torch.float64, device=scores.device)
-    (found,) = torch.autograd.grad(loss, scores, retain_graph=True, allow_unused=True)
-    if found is None:
-        return torch.zeros((), dtype=torch.float64, device=scores.device)
-    return found.double().abs().sum()
-
-
-def _processes() -> int:
-    import torch.distributed as distributed
-
-    ready = distributed.is_available() and distributed.is_initialized()
-    return int(distributed.get_world_size()) if ready else 1
-
-
-def _added(values: Any) -> Any:
-    """Return the sum over all processes."""
-    import torch.distributed as distributed
-
-    if _processes() > 1:
-        distributed.all_reduce(values)
-    return values
-
-
-def _averaged(value: Any) -> Any:
-    """Return the mean over all processes."""
-    return _added(value.clone()) / _processes()
+    _check.kind(where, name, value, torch.Tensor)
+    if value.numel() != 1:
+        _check.fail(where, name, "must be one number", tuple(value.shape))
+    return value

@@ -2,125 +2,127 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import numpy as np
+
 from equipoise.terms import Scores
-from equipoise.torch._cells import TrainingCells
+from equipoise.torch._cell_rates import CellRates, FunctionOfCells
+from equipoise.torch._processes import added
 
 # A cell's means are over about so many of its newest rows: with them, a rate of one half has the standard
 # error sqrt(1/4 / 1000), about .016. Chosen.
 REMEMBERED_ROWS = 1000.0
 
-# They forget no more slowly than in so many steps, however few rows of a cell there are in a batch: older
+# They forget no more slowly than in so many batches, however few rows of a cell there are in one: older
 # scores are of quite another network. Chosen.
-REMEMBERED_STEPS = 50.0
+REMEMBERED = 50.0
 
 
 class RunningRates:
-    """Smooth and counted means over cells, which forget old rows, and constraints made of them.
+    """Counted means over cells, which forget old rows, and the constraints that are made of them.
 
-    With S the sums of a pointwise function over the rows of a cell in a step, and n their number,
+    With S the sum of a counted function over the rows of a cell in some batches, and n their number,
 
         numerator <- decay * numerator + S,  denominator <- decay * denominator + n,
-        decay = min(exp(-n / 1000), 1 - 1/50),
+        decay = min(exp(-n / 1000), exp(-batches / 50)),
 
     and the mean is their quotient. Its bias is that of old scores: the rows that it is made of were scored by
-    networks up to a few times 1000 rows of the cell ago, or 50 steps.
+    networks up to a few times 1000 rows of the cell ago, or 50 batches.
+
+    Nothing here waits for a device: all that is known of the rows stays where the scores are.
 
     Parameters
     ----------
-    cells : TrainingCells
+    rates : CellRates
     """
 
-    def __init__(self, cells: TrainingCells) -> None:
+    STORED = ("sums", "pending", "expected")
+
+    def __init__(self, rates: CellRates) -> None:
         import torch
 
-        self._cells = cells
-        parts, count = len(cells.parts), cells.counts.size
-        # The last row holds numbers of rows; the others sums of every function, smooth, then counted.
-        self.sums = torch.zeros(2 * parts + 1, count, dtype=torch.float64)
+        self._parts, count = rates.parts, rates.cells.counts.size
+        weights = np.zeros((len(rates.names), len(rates.parts), count))
+        for place, part in enumerate(rates.parts):
+            weights[:, place] = part.weights
+        # The last row holds numbers of rows, the others sums of every function.
+        self.sums = torch.zeros(len(rates.parts) + 1, count, dtype=torch.float64)
         self.pending = torch.zeros_like(self.sums)  # of the batches since the last step
+        self._waiting: list[tuple[Any, Any]] = []  # scores and cells that are not counted yet
         self.expected = torch.zeros(count, dtype=torch.float64)  # rows of a cell in a batch
-        self._weights = [torch.tensor(part.weights) for part in cells.parts]
-        self._offsets = torch.tensor(cells.offsets)
-        self._sides = torch.tensor(cells.positive).double() * 2.0 - 1.0
+        self._weights = torch.tensor(weights).flatten(start_dim=1)
+        self._needed = (torch.tensor(weights) != 0).any(dim=1).double()  # (m, cells)
+        self._offsets = torch.tensor(rates.offsets)
+        self._sides = torch.tensor(rates.positive).double() * 2.0 - 1.0
+        self._margins = any(part.of_margin for part in rates.parts)
 
-    def batch(self, scores: Any, cell: Any) -> tuple[Any, list[Any]]:
-        """Return the sums over a batch, like `sums`, and the slope of every function at every score."""
+    def add(self, scores: Any, cell: Any) -> Any:
+        """Take in the rows of a batch; return the slope of every function at every score (parts, b)."""
         import torch
 
-        self._to(scores.device)
-        found, slopes = torch.zeros_like(self.sums), []
-        side = self._sides[cell].to(scores.dtype)
-        parts = len(self._cells.parts)
-        for place, part in enumerate(self._cells.parts):
-            z = Scores(side * scores if part.of_margin else scores)
-            slope = part.function.slope(z)
-            slopes.append(side * slope if part.of_margin else slope)
-            found[place].index_add_(0, cell, part.function.value(z).double())
-            found[parts + place].index_add_(0, cell, part.function.thresholded(z).double())
-        found[-1].index_add_(0, cell, torch.ones_like(scores, dtype=torch.float64))
-        return found, slopes
+        self._waiting.append((scores, cell))
+        side = self._side(scores, cell)
+        slopes = [part.function.slope(of) for part, of in self._taken(scores, side)]
+        slopes = [side * s if part.of_margin else s for part, s in zip(self._parts, slopes)]
+        return torch.stack(slopes) if len(slopes) > 1 else slopes[0][None]
 
-    def add(self, found: Any) -> None:
-        """Take in the sums over a batch, of all processes."""
-        rows = found[-1]
-        first = self.expected.sum() == 0
-        decay = 0.0 if first else 1.0 - 1.0 / REMEMBERED_STEPS
-        self.expected = decay * self.expected + (1.0 - decay) * rows
-        self.pending = self.pending + found
+    def count(self) -> None:
+        """Count the rows that were taken in and not counted yet."""
+        import torch
 
-    def gradient(self, multipliers: Any, slopes: list[Any], cell: Any) -> Any:
-        """Return the derivative of the weighted constraints with respect to the scores of a batch.
+        if not self._waiting:
+            return
+        scores, cell = (torch.cat(parts) for parts in zip(*self._waiting))
+        self._waiting = []
+        side = self._side(scores, cell)
+        found = [part.function.thresholded(of) for part, of in self._taken(scores, side)]
+        found.append(torch.ones_like(scores))
+        self.pending.index_add_(1, cell, torch.stack(found).double())
+
+    def forget_waiting(self) -> None:
+        """Leave out the rows that are not counted yet: those of before a stored state was taken over."""
+        self._waiting = []
+
+    def _side(self, scores: Any, cell: Any) -> Any:
+        return self._sides[cell].to(scores.dtype) if self._margins else None
+
+    def _taken(self, scores: Any, side: Any) -> list[tuple[FunctionOfCells, Scores]]:
+        """Return every function with what it is taken of."""
+        z = Scores(scores)
+        return [(part, z.margins(side) if part.of_margin else z) for part in self._parts]
+
+    def prices(self, multipliers: Any) -> Any:
+        """Return how the weighted constraints change with the functions of a row (parts, cells).
 
         Sums are divided by the number of rows that a batch has on average, so that batches that happen to
         have few rows of a cell do not weigh them more.
         """
-        total = 0.0
-        for weights, slope in zip(self._weights, slopes):
-            each = (multipliers @ weights) / self.expected.clamp_min(1e-12)
-            total = total + each[cell].to(slope.dtype) * slope
-        return total
+        total = (multipliers @ self._weights).reshape(len(self._parts), -1)
+        return total / self.expected.clamp_min(1e-12)
 
-    def step(self) -> None:
-        """Make the batches since the last step part of the means."""
+    def step(self, batches: int, first: bool) -> None:
+        """Make the batches since the last call, of all processes, part of the means."""
         import torch
 
-        decay = torch.exp(-self.pending[-1] / REMEMBERED_ROWS)
-        decay = decay.clamp_max(1.0 - 1.0 / REMEMBERED_STEPS)
-        self.sums = decay * self.sums + self.pending
+        self.count()
+        pending = added(self.pending)
+        slowest = math.exp(-batches / REMEMBERED)
+        self.expected = self.expected.lerp(pending[-1] / batches, 1.0 if first else 1.0 - slowest)
+        decay = torch.exp(pending[-1] / -REMEMBERED_ROWS).clamp_max_(slowest)
+        self.sums = (self.sums * decay).add_(pending)
         self.pending = torch.zeros_like(self.sums)
 
-    def values(self, counted: bool = True) -> Any:
+    def values(self) -> Any:
         """Return the constraint functions of the means (m,); 0 where a cell they need was not seen."""
-        import torch
-
-        parts, rows = len(self._weights), self.sums[-1]
+        rows = self.sums[-1]
         means = self.sums[:-1] / rows.clamp_min(1e-12)
-        chosen = means[parts:] if counted else means[:parts]
-        found, unseen = self._offsets.clone(), rows == 0
-        unknown = torch.zeros_like(found)
-        for weights, mean in zip(self._weights, chosen):
-            found = found + weights @ mean
-            unknown = unknown + weights.abs() @ unseen.double()
-        return torch.where(unknown > 0, torch.zeros_like(found), found)
+        found = self._offsets.addmv(self._weights, means.reshape(-1))
+        return found * (self._needed @ (rows == 0).double() == 0)
 
-    def _to(self, device: Any) -> None:
+    def to(self, device: Any) -> None:
         """Move to where the scores are."""
-        if self.sums.device == device:
-            return
-        for name in ("sums", "pending", "expected", "_offsets", "_sides"):
-            setattr(self, name, getattr(self, name).to(device))
-        self._weights = [weights.to(device) for weights in self._weights]
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return what there is to store."""
-        return {name: getattr(self, name).clone() for name in ("sums", "pending", "expected")}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from what was stored."""
-        for name in ("sums", "pending", "expected"):
-            setattr(self, name, state[name].clone())
-        device = self.sums.device
-        self._offsets, self._sides = self._offsets.to(device), self._sides.to(device)
-        self._weights = [weights.to(device) for weights in self._weights]
+        if self.sums.device != device:
+            for name in (*self.STORED, "_weights", "_needed", "_offsets", "_sides"):
+                setattr(self, name, getattr(self, name).to(device))

@@ -224,7 +224,7 @@ EXAMPLES = {
     "ConstrainedClassifier.predict_proba": (FITTED.predict_proba, {"X": strict(X)}),
     "ConstrainedClassifier.decision_function": (FITTED.decision_function, {"X": strict(X)}),
     "ConstrainedClassifier.save": (FITTED.save, {"path": text("a.model")}),
-    "load_model": (load_model, {"path": strict(SAVED)}),
+    "load_model": (load_model, {"path": strict(SAVED), "module": optional(strict(None))}),
     "ConstrainedClassifier.score": (
         FITTED.score,
         {"X": strict(X), "y": strict(Y), "sample_weight": optional(strict(np.ones(40)))},

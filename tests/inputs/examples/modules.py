@@ -4,10 +4,15 @@ import numpy as np
 import torch
 
 from equipoise import demographic_parity, rate
-from equipoise.torch import ConstrainedNetClassifier, ConstrainedOptimizer, ModuleModel
+from equipoise.torch import (
+    ConstrainedNetClassifier,
+    ConstrainedOptimizer,
+    GroupBatchSampler,
+    ModuleModel,
+)
 from tests.inputs.examples.estimators import shared, weights
 from tests.inputs.examples.shared import GROUPS, PARITY, X, Y
-from tests.inputs.zoo import also, count, flag, optional, positive, share, strict
+from tests.inputs.zoo import also, count, flag, optional, positive, share, strict, told_as
 
 MODULE = torch.nn.Linear(2, 1)
 PROMISING = ConstrainedNetClassifier(
@@ -27,6 +32,7 @@ RULE = rate("positive") <= 0.5
 LABELS = np.array([0, 1, 0, 1])
 SCORES = MODULE(torch.zeros(4, 2))
 CONSTRAINED = ConstrainedOptimizer(OPTIMIZER, RULE, LABELS)
+LEAF = torch.zeros(4, requires_grad=True)  # whose sum can be gone through often
 
 EXAMPLES = {
     "torch.ConstrainedNetClassifier": (
@@ -83,6 +89,41 @@ EXAMPLES = {
             "y": strict(LABELS),
             "constraints": optional(strict({})),
         },
+    ),
+    "torch.ConstrainedOptimizer.step": (
+        CONSTRAINED.step,
+        {
+            "loss": optional(strict(LEAF.sum())),
+            "scores": strict(LEAF),
+            "y": strict(LABELS),
+            "constraints": optional(strict({})),
+        },
+    ),
+    "torch.ConstrainedOptimizer.evaluate": (
+        CONSTRAINED.evaluate,
+        # of labels of another number, the message says how many scores there must be
+        {
+            "scores": strict(SCORES),
+            "y": told_as(strict(LABELS), "scores"),
+            "confidence": share(0.9),
+        },
+    ),
+    "torch.ConstrainedOptimizer.load_state_dict": (
+        CONSTRAINED.load_state_dict,
+        {"state_dict": strict(CONSTRAINED.state_dict())},
+    ),
+    "torch.GroupBatchSampler": (
+        GroupBatchSampler,
+        {
+            "y": strict(LABELS),
+            "sensitive_features": optional(strict(LABELS)),
+            "batch_size": count(2),
+            "seed": count(0),
+        },
+    ),
+    "torch.GroupBatchSampler.load_state_dict": (
+        GroupBatchSampler(LABELS).load_state_dict,
+        {"state_dict": strict({"epoch": 0, "drawn": 0})},
     ),
     "torch.ModuleModel.module_at": (MODEL.module_at, {"x": strict(np.zeros(3))}),
 }

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from equipoise import _check
+from equipoise._array import Array
 from equipoise._problem import Problem
+from equipoise.solvers._iqrc.secants import measured_weak_convexity
 from equipoise.solvers._oracle import Oracle
 from equipoise.solvers._solver import CONVEX, CONVEX_CONSTRAINTS, Guarantee, Need
 
@@ -48,14 +50,18 @@ class OfOracle:
         return self.derive(owner.oracle if instance is None else instance.oracle)
 
 
-def moduli(problem: Problem, rho_hat: float | None, rho: float | None) -> tuple[float, float]:
-    """Return rho_hat and rho, from the facts where they were not given."""
+# A weak-convexity constant measured by secants is taken to be so many times as large. Chosen: a few pairs of
+# points do not meet the steepest fall.
+SAFETY = 2.0
+
+
+def moduli(
+    problem: Problem, rho_hat: float | None, rho: float | None, x: Array
+) -> tuple[float, float]:
+    """Return rho_hat and rho: from the facts where they were not given, else by secants around `x`."""
     rho = problem.facts.weak_convexity if rho is None else rho
     if rho_hat is None and rho is None:
-        raise ValueError(
-            "IQRC: `rho_hat` must be given: the problem's facts do not know its weak-convexity "
-            "constant. It must exceed that constant; too large only costs time."
-        )
+        rho = SAFETY * measured_weak_convexity(problem, x)
     if rho_hat is None:
         rho_hat = 2 * rho if rho else 1.0
     rho = rho_hat / 2 if rho is None else rho

@@ -69,9 +69,11 @@ class IQRC(Staged[Outer]):
         Solves the subproblems, each started at x_t.
     rho_hat : float, optional
         The prox parameter; by default twice the weak-convexity constant in the problem's facts, 1
-        where that is 0.
+        where that is 0. Where the facts do not know it, twice the largest fall of a gradient along secants
+        from the start stands for it, which is a measurement and no bound.
     rho : float, optional
-        That constant; by default from the facts, ``rho_hat / 2`` where they do not know it.
+        That constant; by default from the facts or those secants, ``rho_hat / 2`` where `rho_hat`
+        alone is given.
     eps_hat : StepRule
         The accuracy of outer step t is ``eps_hat(t)^2``. With `StrongSwitching` it sets the inner
         steps too, ``1 / eps_hat^2``: the default begins with short inner runs and makes them
@@ -124,7 +126,7 @@ class IQRC(Staged[Outer]):
 
     def begin(self, problem: Problem, x0: Array) -> Outer:
         """Return the outer state before the first stage."""
-        rho_hat, rho = moduli(problem, self.rho_hat, self.rho)
+        rho_hat, rho = moduli(problem, self.rho_hat, self.rho, x0)
         feasible = True if problem.at(x0).excess <= self.eps_hat(0) ** 2 else None
         lam = known_multipliers("IQRC", problem, self.multipliers)
         return Outer(x0, x0, lam, x0, 0, math.inf, feasible, rho_hat, rho)

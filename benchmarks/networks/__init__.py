@@ -1,0 +1,1 @@
+"""Networks under parity and odds: loops with constraints beside other libraries'."""
