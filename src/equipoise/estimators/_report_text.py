@@ -35,6 +35,8 @@ def _head(report: Any) -> list[str]:
     if report.classes and report.classes not in USUAL_CLASSES:
         negative, positive = report.classes
         lines.append(f"positive class: {positive!r}; negative class: {negative!r}")
+    if report.choice is not None:
+        lines.append(str(report.choice))
     return lines
 
 
