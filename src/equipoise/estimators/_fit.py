@@ -89,7 +89,11 @@ def fit_two_classes(
         fit, (report, broken) = described(fit, describe, budget)  # 3
         if report.promise is not None:
             fit = unpromised(fit, report.promise)
-        model = {"report_": report, **estimator._kept(fitted_model(training, problem.rows, fit.x))}
+        model = {
+            "report_": report,
+            "rules_": task.constraints,
+            **estimator._kept(fitted_model(training, problem.rows, fit.x)),
+        }
         estimator._store(fit, budget, given.dtype, {**model, "fingerprint_": given.fingerprint()})
     owner, chosen = task.owner, estimator.on_infeasible
     if report.promise is None:
