@@ -1,6 +1,6 @@
 """Equipoise and its peers on the same problems: times, quality of the answer, whether bounds hold.
 
-    python -m benchmarks.peers [race] [sparse] [fair] [groups] [frontier] [neyman-pearson] [memory]
+    python -m benchmarks.peers [race] [sparse] [fair] [held-out] [groups] [frontier] [neyman-pearson] [memory]
         [--quick] [--write]
 
 Data sets are read from the folder named by EQUIPOISE_DATA, or downloaded.
@@ -12,12 +12,13 @@ import argparse
 from pathlib import Path
 
 from benchmarks.page import Page, facts
-from benchmarks.peers import fair, groups, memory, neyman_pearson, path, race, sparse
+from benchmarks.peers import fair, groups, held_out, memory, neyman_pearson, path, race, sparse
 
 PARTS = {
     "race": race.run,
     "sparse": sparse.run,
     "fair": fair.run,
+    "held-out": held_out.run,
     "groups": groups.run,
     "frontier": path.run,
     "neyman-pearson": neyman_pearson.run,

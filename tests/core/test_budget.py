@@ -49,6 +49,20 @@ def test_the_time_limit_is_for_all_together():
     assert budget.remaining <= 0
 
 
+def test_steps_can_be_limited_for_a_while():
+    with Budget() as budget:
+        run(budget, max_steps=5)
+        with budget.limited(10):
+            first = run(budget, tol=0.0, max_steps=10)
+            assert budget.wish is Status.MAX_STEPS
+            with budget.limited(100):  # no more than what is left outside
+                assert budget.wish is Status.MAX_STEPS
+            second = run(budget, tol=0.0, max_steps=10)
+        assert budget.wish is None
+        third = run(budget, tol=0.0, max_steps=3)
+    assert (first.nit, second.nit, third.nit) == (10, 0, 3)
+
+
 def test_a_callback_sees_all_steps_and_can_end_everything():
     seen = []
 

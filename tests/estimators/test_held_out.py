@@ -18,6 +18,7 @@ from equipoise import (
     demographic_parity,
     equalized_odds,
     frontier,
+    load_model,
     recall,
 )
 from equipoise.constraints import bind
@@ -261,6 +262,19 @@ def test_a_pooled_group_is_promised_with_all_its_rows(census):
     line = line["demographic parity: sex=male & half=9 - other (pooled)"]
     assert len(report.pooled) > 2
     assert line.held_out == pytest.approx(whole)
+
+
+def test_evaluate_knows_the_rules_of_the_fit_and_the_positive_class(census, tmp_path):
+    y = np.where(census.y == 1, "approve", "reject")
+    model = ConstrainedClassifier(demographic_parity(0.05), pos_label="approve")
+    model.fit(census.X, y, sensitive_features=census.groups)
+    before = model.evaluate(census.X, y, census.groups)
+    assert "positive class: 'approve'; negative class: 'reject'" in str(before)
+    assert before.classes == ("reject", "approve")
+    model.set_params(constraints__bound=0.5)
+    assert model.evaluate(census.X, y, census.groups) == before
+    model.save(tmp_path / "model")
+    assert load_model(tmp_path / "model").evaluate(census.X, y, census.groups) == before
 
 
 def test_evaluate_refuses_rules_about_the_training_rows(census):

@@ -163,6 +163,9 @@ def test_audits_keep_other_constraints_and_refuse_those_on_groups(tiny):
     free = ConstrainedClassifier(rate("positive") <= 0.3)
     done = fit_until_audited(free, X, y, groups, rule=demographic_parity(0.3))
     assert done.model.predict(X).mean() <= 0.3 + 1e-12
+    promising = ConstrainedClassifier(rate("positive") <= 0.3, confidence=0.9)
+    with pytest.raises(ValueError, match="must have no `confidence`"):
+        fit_until_audited(promising, X, y, {"group": groups}, rule=demographic_parity(0.1))
     named = ConstrainedClassifier(demographic_parity(0.1))
     with pytest.raises(ValueError, match="no constraints on groups"):
         fit_until_audited(named, X, y, groups, rule=demographic_parity(0.3))

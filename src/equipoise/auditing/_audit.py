@@ -113,7 +113,8 @@ def audit_rows(
         _line(row, measure, rules.limits(row, level), 1.0 - confidence, seen)
         for row, measure in zip(expanded, measures)
     ]
-    return Audit(_paired(lines, expanded), confidence, seen, sample.skipped)
+    found = _paired(lines, expanded)
+    return Audit(found, confidence, seen, sample.skipped, rows.table.classes)
 
 
 def broken_chance(row: Inequality, measure: Measure, level: float) -> float:

@@ -11,6 +11,16 @@ HOLDS, BROKEN, UNKNOWN = "holds", "broken", "too few rows"
 # Lines that are printed, at the most; the others are in `lines`. Chosen.
 MAX_LINES_SHOWN = 20
 
+# Labels of which everybody knows the positive one; reports name it for all others. Chosen.
+USUAL_CLASSES = ((0, 1), (-1, 1))
+
+
+def classes_named(classes: tuple[Any, ...]) -> list[str]:
+    """Return the line that says which class is the positive one; none for the usual labels."""
+    if not classes or classes in USUAL_CLASSES:
+        return []
+    return [f"positive class: {classes[1]!r}; negative class: {classes[0]!r}"]
+
 
 @dataclass(frozen=True)
 class AuditLine:
@@ -63,12 +73,15 @@ class Audit:
         The rows audited.
     skipped : tuple of str
         Groups too small to say anything of.
+    classes : tuple
+        The negative and the positive one.
     """
 
     lines: tuple[AuditLine, ...]
     confidence: float
     rows: int
     skipped: tuple[str, ...] = ()
+    classes: tuple[Any, ...] = ()
 
     @property
     def p_value(self) -> float:
@@ -110,6 +123,7 @@ class Audit:
         percent = f"{100.0 * self.confidence:g} %"
         sentence = _SENTENCES[self.verdict] if self.lines else NOTHING
         lines = [f"{sentence} ({self.rows} rows, confidence {percent}, p = {self.p_value:.3g})"]
+        lines += classes_named(self.classes)
         shown = self.worst_first[:MAX_LINES_SHOWN]
         if shown:
             width = max(12, *(len(line.name) for line in shown))

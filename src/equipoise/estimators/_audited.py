@@ -72,7 +72,7 @@ def fit_until_audited(
     ----------
     estimator : ConstrainedClassifier
         A copy is fitted. Its own constraints are kept too; they must not be about groups, which are what is
-        looked for.
+        looked for. It must have no `confidence`: all rows are searched.
     X, y : as in its `fit`
     sensitive_features : data frame, dict of columns, or array
         The columns that groups are made of; see `metrics.worst_groups`.
@@ -128,6 +128,12 @@ def _own_constraints(owner: str, estimator: Any) -> list[Any]:
     """Return the estimator's constraints, if none of them is about groups."""
     if not hasattr(estimator, "fit") or "constraints" not in estimator.get_params():
         _check.fail(owner, "estimator", "must be a ConstrainedClassifier", estimator)
+    if getattr(estimator, "confidence", None) is not None:
+        rule = (
+            "must have no `confidence`: groups are looked for on all rows, so that none are left to test a "
+            "promise for them; `evaluate` the model on fresh rows"
+        )
+        _check.fail(owner, "estimator", rule, estimator.confidence)
     given = estimator.constraints
     listed = list(given) if isinstance(given, list | tuple) else [given]
     for constraint in listed:

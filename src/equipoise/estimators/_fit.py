@@ -25,6 +25,8 @@ from equipoise.estimators._promise.walk import Walk, unpromised
 from equipoise.estimators._report import Report
 from equipoise.estimators._reporting import make_report
 from equipoise.estimators._runner import seed_of
+from equipoise.estimators._scoring.improving import Fitted, improved
+from equipoise.estimators._scoring.measure import Measure
 from equipoise.estimators._task import Task
 from equipoise.estimators._threads import suitable_threads
 from equipoise.estimators._training import Previous, Training
@@ -61,15 +63,21 @@ def fit_two_classes(
         training = Training(task, table, estimator._runner(budget, aim), previous)
         binding, unconstrained = training.bind_and_compare()  # 1
         problem = training.problem(binding)
-        tested, models = None, 0
-        if walk is None:
+        tested, models, choice = None, 0, None
+        scoring = getattr(estimator, "scoring", None)
+        if walk is None or scoring is not None:
             fit = training.fit(problem, binding, unconstrained)  # 2
-        else:
+        if scoring is not None:
+            measured = Measure(estimator, scoring)
+            first = Fitted(training, binding, problem, fit)
+            best, choice = improved(measured, first, unconstrained, fits_again=walk is not None)
+            training, binding, problem, fit = best.training, best.binding, best.problem, best.fit
+        if walk is not None:
             fit, tested, models = walk.fit(training, binding, problem, unconstrained)
 
         def describe(fit: Candidate) -> tuple[Report, list[BrokenBound]]:
             compared = measure(problem, unconstrained.result, fit.allowed)
-            report = make_report(binding, fit, compared)
+            report = replace(make_report(binding, fit, compared), choice=choice)
             if task.score is not None:
                 scores = training.score(fit.x), training.score(unconstrained.x)
                 report = report.ranked(str(task.score), *scores)
@@ -81,7 +89,11 @@ def fit_two_classes(
         fit, (report, broken) = described(fit, describe, budget)  # 3
         if report.promise is not None:
             fit = unpromised(fit, report.promise)
-        model = {"report_": report, **estimator._kept(fitted_model(training, problem.rows, fit.x))}
+        model = {
+            "report_": report,
+            "rules_": task.constraints,
+            **estimator._kept(fitted_model(training, problem.rows, fit.x)),
+        }
         estimator._store(fit, budget, given.dtype, {**model, "fingerprint_": given.fingerprint()})
     owner, chosen = task.owner, estimator.on_infeasible
     if report.promise is None:

@@ -168,7 +168,7 @@ class LinearPredictor:
     ) -> Audit:
         """Return what rows that the fit has not seen tell of its rules for the population.
 
-        The rules are those of the parameters, as they are now.
+        The rules are those of the fit, whatever has become of the parameters since.
 
         Parameters
         ----------
@@ -194,7 +194,8 @@ class LinearPredictor:
         table = MemoryTable(labels, None, columns, weight=given, classes=known, owner=owner)
         scores = (-scores if self._positive_is_first else scores).astype(np.float64)
         rows = AuditedRows(table, scores > 0, scores, owner)
-        rules, report = self._rules(), getattr(self, "report_", None)
+        report, rules = getattr(self, "report_", None), getattr(self, "rules_", None)
+        rules = self._rules() if rules is None else rules  # of a stream
         listed = rules if isinstance(rules, list | tuple) else [rules]
         if any("all_rows" in rule.needs for rule in listed):
             reason = (

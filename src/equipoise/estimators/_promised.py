@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from equipoise.estimators._report_text import MAX_BOUNDS_LISTED
+
 
 @dataclass(frozen=True)
 class PromiseLine:
@@ -88,16 +90,28 @@ class Promise:
             rows = " More rows would not help this model: it breaks a bound on the rows held out."
         return f"What can be promised of this model: {listed}{more}.{rows}"
 
+    @property
+    def worst(self) -> tuple[PromiseLine, ...]:
+        """The lines that are shown: those that the population is most likely to break."""
+        ordered = sorted(self.lines, key=lambda line: -line.p_value)
+        return tuple(ordered[:MAX_BOUNDS_LISTED])
+
     def __str__(self) -> str:
-        width = max(12, *(len(line.name) for line in self.lines))
+        shown = self.worst
+        width = max(12, *(len(line.name) for line in shown))
         head = (
             f"{'constraint':{width}}  {'promised':>9}  {'training':>8}  {'held out':>8}  {'p':>8}"
         )
+        left = []
+        if len(shown) < len(self.lines):
+            more = len(self.lines) - len(shown)
+            left.append(f"... and {more} more, less likely to be broken (`lines` has all)")
         return "\n".join(
             [self.sentence, "", head]
             + [
                 f"{line.name:{width}}  {line.sense:>2}{line.promised:7.4g}  {line.training:8.4f}  "
                 f"{line.held_out:8.4f}  {line.p_value:8.2g}"
-                for line in self.lines
+                for line in shown
             ]
+            + left
         )

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from equipoise.constraints._sample import POOLED
+from equipoise.estimators._chosen import Choice
 from equipoise.estimators._promised import Promise
 from equipoise.estimators._report_formats import as_dict, as_html
 from equipoise.estimators._report_text import as_text
@@ -91,6 +92,7 @@ class Report:
     ranking: tuple[str, float, float] | None = None  # of scores: a measure, and the plain model's
     classes: tuple[Any, ...] = ()  # the negative and the positive one
     pooled: tuple[str, ...] = ()  # small groups that were taken as one
+    choice: Choice | None = None  # what `scoring` has chosen
 
     def ranked(self, name: str, value: float, plain: float) -> Report:
         """Return the report of a model whose scores are meant, not its predictions."""

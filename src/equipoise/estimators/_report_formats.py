@@ -34,7 +34,7 @@ def as_html(report: Any) -> str:
     parts = [f"<p><b>{escape(first)}</b></p>", *(f"<p>{escape(line)}</p>" for line in rest)]
     if report.promise is not None:
         parts.append(f"<p><b>{escape(report.promise.sentence)}</b></p>")
-        parts.append(_table(PROMISE, map(_promised, report.promise.lines)))
+        parts.append(_table(PROMISE, map(_promised, report.promise.worst)))
     if report.constraints:
         parts.append(f"<p>{escape(report.scope)}</p>")
         parts.append(_table(RULES, map(_constraint, report.constraints)))

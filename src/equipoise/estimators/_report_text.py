@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from equipoise.auditing._lines import classes_named
+
 # Bounds that the report shows, at the most: where there are more, the worst ones, each pair of groups once.
 # Chosen.
 MAX_BOUNDS_LISTED = 10
-
-# Labels of which everybody knows the positive one; the report names it for all others. Chosen.
-USUAL_CLASSES = ((0, 1), (-1, 1))
 
 
 def as_text(report: Any) -> str:
@@ -32,9 +31,9 @@ def _head(report: Any) -> list[str]:
         f"{report.quality}; KKT residual {report.residual:.1e}{near}; "
         f"{report.problems_solved} problems solved",
     ]
-    if report.classes and report.classes not in USUAL_CLASSES:
-        negative, positive = report.classes
-        lines.append(f"positive class: {positive!r}; negative class: {negative!r}")
+    lines += classes_named(report.classes)
+    if report.choice is not None:
+        lines.append(str(report.choice))
     return lines
 
 

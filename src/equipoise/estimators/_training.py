@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -62,6 +64,14 @@ class Training:
         self._bound: Binding | None = None
         if previous is not None and previous.coef.shape != (1, table.n_columns):
             self.previous = None
+
+    def changed(self, **change: Any) -> Training:
+        """Return the training of a changed task on the same rows, in the same units."""
+        other = copy(self)
+        other.task = replace(self.task, **change)
+        if "class_weight" in change:
+            other.table, other._rows = other.task.weighted(self.table), None
+        return other
 
     def bind_and_compare(self) -> tuple[Binding, Unconstrained]:
         """Bind the constraints, and fit without them: the model to compare with, and to start from."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
@@ -75,6 +77,7 @@ class Budget:
         self.max_seconds, self.callback = max_seconds, callback
         self.steps, self.counter, self.trace = 0, Counter(), Trace()
         self.stage = ""
+        self._most_steps = math.inf
         self.error: BaseException | None = None
         self._stopped: Status | None = None
         self._last_of_others: Examination | None = None  # of the runs before the one at work
@@ -126,7 +129,22 @@ class Budget:
         """Why all work should end now, if it should."""
         if self._stopped is None and self.remaining <= 0.0:
             self._stopped = Status.MAX_SECONDS
+        if self._stopped is None and self.steps >= self._most_steps:
+            return Status.MAX_STEPS
         return self._stopped
+
+    @contextmanager
+    def limited(self, steps: int) -> Iterator[None]:
+        """Wish that the work inside ends after so many further steps, by all its runs together.
+
+        A run at work comes to its own end first.
+        """
+        steps = _check.count("Budget", "steps", steps)
+        before, self._most_steps = self._most_steps, min(self._most_steps, self.steps + steps)
+        try:
+            yield
+        finally:
+            self._most_steps = before
 
     @property
     def seconds(self) -> float:

@@ -27,7 +27,7 @@ MAX_PATTERNS = 8
 MAX_DENSE_ENTRIES, MAX_DENSE_ENTRIES_IF_WIDE = 2_000_000, 50_000_000
 
 # Steps of the solver for one pattern of predictions, at the most. Chosen.
-MAX_STEPS_PER_PATTERN = 300
+MAX_STEPS_PER_PATTERN = 100
 
 # The scores of fixed predictions stay this far from 0, so that rounding errors do not turn them over
 # again. Chosen; the verdict names it.

@@ -45,8 +45,8 @@ def frontier(
     Parameters
     ----------
     estimator : ConstrainedClassifier or AUCClassifier, or Pipeline that ends with one
-        Its settings; it is not changed. The steps before are fitted to the training rows of every split,
-        and coefficients are those of what they return.
+        Its settings but `scoring`: points are first fits. It is not changed. The steps before are fitted to
+        the training rows of every split, and coefficients are those of what they return.
     X, y, sensitive_features, sample_weight : as in ``estimator.fit``
     bounds : sequence of float
     rule : callable, optional

@@ -27,7 +27,7 @@ from equipoise.estimators._training import Training
 from equipoise.rows import MemoryTable
 
 # What describes a model of `fit`, and no other one.
-OF_A_FIT = ("report_", "result_", "certificate_", "status_", "trace_", "fingerprint_")
+OF_A_FIT = ("report_", "result_", "certificate_", "status_", "trace_", "fingerprint_", "rules_")
 
 AFTER_FIT = (
     "{}: the model of `fit` is given up, because the rows it was fitted to were not kept. A stream "

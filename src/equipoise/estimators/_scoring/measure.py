@@ -1,0 +1,55 @@
+"""What models are chosen by: their accuracy, or any scorer of scikit-learn."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import check_scoring
+
+from equipoise.estimators._fitted_model import fitted_model
+from equipoise.estimators._sklearn import naming
+from equipoise.estimators._training import Training
+from equipoise.models import linear_scores
+from equipoise.rows import MemoryTable, RowSums
+
+ACCURACY = "accuracy"
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A score of fitted models, the larger the better.
+
+    Attributes
+    ----------
+    estimator : estimator
+        Whose copies hold the models that a scorer is asked about.
+    scoring : str or callable
+    """
+
+    estimator: Any
+    scoring: Any
+
+    @property
+    def name(self) -> str:
+        """What the report calls it."""
+        return (
+            self.scoring
+            if isinstance(self.scoring, str)
+            else getattr(self.scoring, "__name__", "score")
+        )
+
+    def of(self, training: Training, rows: RowSums, x: np.ndarray, table: MemoryTable) -> float:
+        """Return the score, on the rows of any table, of a model with parameters `x` fitted to `rows`."""
+        if self.scoring == ACCURACY:
+            scores = linear_scores(table.X, *training.units.coefficients(x))
+            return float(np.average((scores > 0) == table.positive, weights=table.weight))
+        model = copy(self.estimator)
+        vars(model).update(fitted_model(training, rows, x), sensitive_names_=())
+        vars(model).pop("feature_names_in_", None)  # tables hold no names
+        given = {} if table.weight is None else {"sample_weight": table.weight}
+        with naming(training.task.owner, "scoring"):
+            scorer = check_scoring(model, scoring=self.scoring)
+            return float(scorer(model, table.X, table.y, **given))
