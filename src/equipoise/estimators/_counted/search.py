@@ -79,6 +79,9 @@ class Search:
         Whether they are what was asked for, so that one row less is worth another model.
     tried : list of Candidate
         All models so far, in their order.
+    rough : bool
+        Whether problems on the way are solved roughly: not any more once an exact solution has broken bounds
+        that the rough one kept.
     """
 
     problem: LearningProblem
@@ -96,6 +99,7 @@ class Search:
         steps = SPARE_ROWS * largest_steps(self.problem)
         least = SPARE_RANGE[0] if self.problem.rows.uses_threshold else SPARE_OF_AUCS
         self.spare = np.clip(steps, least, SPARE_RANGE[1])
+        self.rough = self.previous is None
 
     def error(self, x: np.ndarray) -> float:
         """Return the share of the weight that a model predicts wrongly."""
@@ -115,11 +119,6 @@ class Search:
     def _error(self, counts: Confusion) -> float:
         wrong = counts.positive[0, 0], counts.weight[0, 1] - counts.positive[0, 1]
         return float(self.class_factors @ wrong / (self.class_factors @ counts.weight[0]))
-
-    @property
-    def rough(self) -> bool:
-        """Whether problems on the way are solved roughly."""
-        return self.previous is None
 
     @property
     def best(self) -> Candidate:
@@ -148,6 +147,10 @@ class Search:
         """Raise after Ctrl-C; other wishes let the stage at work come to its end."""
         if self.runner.budget.wish is Status.INTERRUPTED:
             raise BudgetSpentError
+
+    def has_ended(self, fit: Candidate) -> bool:
+        """Whether the problem of a model was solved twice already: roughly, and to the end."""
+        return any(other.problem is fit.problem and other.x is not fit.x for other in self.tried)
 
     def is_useful(self, fit: Candidate) -> bool:
         """Whether bounds hold not just because all predictions have become the same."""
