@@ -83,13 +83,13 @@ class Features:
     def transposed(self, G: Array) -> Array:
         """Return ``B' G`` for `G` of shape (n,) or (n, K): one product with ``A'``."""
         G = self._cast(G)
-        pulled = self._pulled(G)
+        pulled = self._pulled(G)  # changed in place: columns can be many
         if self._center is not None:
             total = namespace(G).sum(G, axis=0)
-            pulled = pulled - (
-                self._center * total if G.ndim == 1 else self._center[:, None] * total[None, :]
-            )
-        return pulled if self._inverse is None else _rows(self._inverse, pulled) * pulled
+            pulled -= self._center * total if G.ndim == 1 else self._center[:, None] * total[None, :]
+        if self._inverse is not None:
+            pulled *= _rows(self._inverse, pulled)
+        return pulled
 
     @quiet
     def transposed_columns(self, G: Any) -> Array:

@@ -113,9 +113,12 @@ class LearningProblem(Problem):
 
         def penalised(weights: np.ndarray, gradient: Array, v: Array) -> Array:
             gradient = _as(gradient, x)
-            if self.l2 > 0.0 and weights[0] != 0.0:
-                gradient = gradient + (self.l2 * float(weights[0])) * self._weights(v)
-            return gradient
+            if self.l2 == 0.0 or weights[0] == 0.0:
+                return gradient
+            total = self._weights(v)  # changed in place: parameters can be many
+            total *= self.l2 * float(weights[0])
+            total += gradient
+            return total
 
         def vjp(weights: np.ndarray) -> Array:
             return penalised(weights, sums.pull(pull(weights)), x)

@@ -100,6 +100,7 @@ class ShiftAgain(Stage):
             ):
                 shift = shift + OVERSHOOT * search.tried[-1].violation
             fit = search.solve(sharp.shifted(shift), last.x, last, search.rough)
+            last = fit.result  # the state of the one before is large
             if is_settled(search, fit) and (found := finished(search, fit)) is not None:
                 return found
             last = search.tried[-1].result
