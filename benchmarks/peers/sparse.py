@@ -24,8 +24,8 @@ def run(page: Page, quick: bool) -> None:
         f"bounds the largest entry of the gradient; Equipoise keeps the soft parity gap below "
         f"{BOUND} and bounds the length of the Lagrangian's gradient, which is at least as much, the "
         f"violation and the complementarity. SLSQP is left out: it keeps a dense {d} x {d} matrix "
-        f"({8e-6 * d * d:.0f} MB) and needs about d^3 operations a step. The certificate also looks at the "
-        f"curvature, with a dozen Hessian products; *first order*: without that."
+        f"({8e-6 * d * d:.0f} MB) and needs about d^3 operations a step. *first order*: without a look at "
+        f"the curvature, for which a run as short as these has no products to spare."
     )
     page.table(
         "tolerance", "LR s", "LR steps", "LR largest grad", "LR soft gap", "Equipoise s", "products",

@@ -11,7 +11,7 @@ from equipoise import FunctionProblem, sets
 from equipoise._problem import Facts
 from equipoise.certificate._curvature import curvature_at, violation_curvature
 from equipoise.certificate._curvature_bounds import FLAT
-from equipoise.certificate._lanczos import least_curvature
+from equipoise.certificate._lanczos import _missing, least_curvature, least_products
 from equipoise.problems import REFERENCES, QuadraticProblem
 
 
@@ -297,3 +297,40 @@ def test_the_violation_at_a_corner_bends_down_nowhere_in_the_domain():
     assert not violation_curvature(problem, problem.at(np.zeros(2))).negative
     around = FunctionProblem(lambda x: (0.0, 0 * x), [constraint], domain=sets.Box(-1, 1, dim=2))
     assert violation_curvature(around, around.at(np.zeros(2))).negative
+
+
+@pytest.mark.parametrize("dim", [1, 5, 20, 21, 100, 5_000, 10**7])
+def test_from_so_many_products_on_there_is_a_bound(dim):
+    k = least_products(dim)
+    assert k <= dim
+    assert k == dim or _missing(k, dim, 1.0) < math.inf
+    assert k == 1 or _missing(k - 1, dim, 1.0) == math.inf
+
+
+def counted(problem, monkeypatch):
+    calls = []
+    at_point = type(problem).at
+    monkeypatch.setattr(type(problem), "at", lambda *args: calls.append(0) or at_point(*args))
+    return calls
+
+
+@pytest.mark.parametrize("free", [2, 30])
+def test_too_few_products_are_not_taken(free, monkeypatch):
+    """In a corner of 60 dimensions with few free ones the cone is small, and is looked at."""
+    d, most = 60, 6
+    low = np.where(np.arange(d) < free, -1.0, 0.0)
+    slope = np.where(low < 0, 0.0, 1.0)
+    problem = FunctionProblem(
+        lambda x: (slope @ x - 0.5 * x @ x, slope - x),
+        domain=sets.Box(low, np.ones(d)),
+        facts=Facts(smooth=True),
+    )
+    point, calls = problem.at(np.zeros(d)), counted(problem, monkeypatch)
+    found = curvature_at(problem, point, np.zeros(0), 0.0, most=most)
+    assert most < least_products(d)
+    if free > most:
+        assert found is None
+        assert not calls
+    else:
+        assert found.negative
+    assert curvature_at(problem, point, np.zeros(0), 0.0, most=least_products(d)).negative

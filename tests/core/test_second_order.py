@@ -8,6 +8,7 @@ import pytest
 from equipoise import ConstrainedClassifier, FunctionProblem, Status, certify, sets, solve
 from equipoise._problem import Facts
 from equipoise.certificate._curvature import violation_curvature
+from equipoise.certificate._lanczos import least_products
 from equipoise.problems import REFERENCES
 from equipoise.run._escape import (
     MAX_DEPARTURES,
@@ -135,6 +136,39 @@ def test_both_signs_are_searched():
         problem = FunctionProblem(tilted, domain=sets.Box(-1, 1, dim=1))
         result = solve(problem, tol=1e-6)
         assert result.x[0] == -sign
+
+
+def bowl(bends):
+    return FunctionProblem(
+        lambda x: (bends @ (x - 1) ** 2, 2 * bends * (x - 1)),
+        dim=bends.size,
+        facts=Facts(smooth=True),
+    )
+
+
+def test_a_run_pays_for_the_look_at_its_end():
+    """In 60 dimensions a run of a few evaluations ends without one; a longer one can afford it."""
+    bends = np.linspace(1.0, 2.0, 60)
+    short = solve(bowl(bends), tol=1e-6)
+    assert short.success
+    assert short.nfev < 4 * least_products(60)
+    assert short.certificate.curvature is None
+    bends[-1] = 1e3
+    long = solve(bowl(bends), "apg", tol=1e-4)
+    assert long.success
+    assert long.nfev > 4 * least_products(60)
+    assert long.certificate.curvature is not None
+
+
+def test_a_start_at_a_maximum_is_left_in_many_dimensions():
+    bends = np.linspace(1.0, 2.0, 60)
+    hill = FunctionProblem(
+        lambda x: (-bends @ x**2, -2 * bends * x),
+        domain=sets.L2Ball(1.0),
+        dim=60,
+        facts=Facts(smooth=True),
+    )
+    assert solve(hill, tol=1e-6).fun == pytest.approx(-2.0, abs=1e-6)
 
 
 def test_without_a_budget_the_message_says_what_the_point_is():

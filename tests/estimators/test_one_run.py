@@ -241,3 +241,24 @@ def test_two_class_neyman_pearson_has_a_report_and_starts_warm(census, monkeypat
     model.fit(census.X, census.y)
     np.testing.assert_allclose(starts[0], before, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(starts[1], before, rtol=1e-9, atol=1e-12)
+
+
+def test_no_problem_is_solved_to_the_end_twice(monkeypatch):
+    """Four binary columns: many rows have the same score, and counts jump from one shift to the next."""
+    rng = np.random.default_rng(2)
+    groups = rng.integers(2, size=400)
+    share = np.where(groups == 1, 0.6, 0.35)[:, None]
+    X = (rng.random((400, 4)) < share).astype(float)
+    chance = 1 / (1 + np.exp(1.4 - X @ [1.0, 0.8, 0.6, 0.4] - 0.5 * groups))
+    y = (rng.random(400) < chance).astype(int)
+    exact, solve = [], Runner.solve
+
+    def record(self, problem, *arguments, rough=False, **options):
+        if not rough:
+            exact.append(problem)
+        return solve(self, problem, *arguments, rough=rough, **options)
+
+    monkeypatch.setattr(Runner, "solve", record)
+    ConstrainedClassifier(eq.demographic_parity(0.03), on_infeasible="ignore").fit(X, y, groups)
+    assert len(exact) > 1
+    assert len({id(problem) for problem in exact}) == len(exact)

@@ -13,11 +13,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from equipoise._array import Array, norm, to_numpy
+from equipoise._array import Array, like, norm, square, to_numpy
 from equipoise._problem import Point, Problem
 from equipoise.certificate._critical_cone import CriticalCone, domain_cone
 from equipoise.certificate._curvature_bounds import CONVEX, NO_DIRECTION, Curvature
-from equipoise.certificate._lanczos import LeastCurvature, least_curvature
+from equipoise.certificate._lanczos import LeastCurvature, least_curvature, least_products
 from equipoise.certificate._products import HessianProducts
 from equipoise.certificate._secants import secant_curvature
 
@@ -42,7 +42,10 @@ def curvature_at(
     earlier: Sequence[Point] = (),
     seed: int = 0,
 ) -> Curvature | None:
-    """Return the least curvature at an evaluated KKT point; None where the functions have kinks.
+    """Return the least curvature at an evaluated KKT point.
+
+    None where the functions have kinks, and where `most` products cannot tell anything: they are too few for
+    a bound on what they miss, and the cone has more dimensions.
 
     Parameters
     ----------
@@ -65,6 +68,8 @@ def curvature_at(
         return CONVEX
     weights = np.concatenate(([1.0], multipliers))
     gradient = point.vjp(weights)
+    if most < least_products(problem.dim) and most < _least_dimension(problem, point, gradient):
+        return None
 
     def cone(doubt: float) -> CriticalCone:
         return CriticalCone.at(problem, point, multipliers, gradient, doubt)
@@ -123,6 +128,15 @@ def violation_curvature(problem: Problem, point: Point, *, seed: int = 0) -> Cur
     if bounds is None or outer.is_space or not bounds.negative:
         return bounds
     return _within(bounds, cone(residual), product, seed)
+
+
+def _least_dimension(problem: Problem, point: Point, gradient: Array) -> float:
+    """Estimate how many dimensions the critical cone has at the least.
+
+    The squared length of a projected normal vector has the dimension of the subspace as its mean.
+    """
+    probe = like(np.random.default_rng(0).normal(size=problem.dim), point.x)
+    return square(problem.domain.tangent_map(point.x, -gradient)(probe)) - problem.n_constraints
 
 
 def _bent(products: HessianProducts, problem: Problem, point: Point, gradient: Array) -> Product:

@@ -51,7 +51,8 @@ class Certificate:
         Names of the constraints.
     curvature : Curvature or None
         The least curvature of the Lagrangian on the critical cone, and what it is worth. None where it
-        was not looked at: far from a KKT point, at kinks, or because it was not asked for.
+        was not looked at: far from a KKT point, at kinks, at the end of a run that was too short to pay for
+        it, or because it was not asked for.
     """
 
     x: Array

@@ -146,7 +146,16 @@ def _without(v: np.ndarray, Q: np.ndarray) -> np.ndarray:
     return v
 
 
+def least_products(dim: int) -> int:
+    """Return from how many products on there is a bound on what they miss, or nothing is missed."""
+    return min(dim, 1 + math.floor(0.5 + _doubt(dim) / math.sqrt(2.0)))
+
+
 def _missing(k: int, dim: int, spread: float) -> float:
     """Bound what `k` products may have missed, all but once in a million (`FAILURE`)."""
-    share = (math.log(1.648 * math.sqrt(dim) / FAILURE) / (2 * k - 1)) ** 2
+    share = (_doubt(dim) / (2 * k - 1)) ** 2
     return share * spread / (1 - 2 * share) if share < 0.5 else math.inf
+
+
+def _doubt(dim: int) -> float:
+    return math.log(1.648 * math.sqrt(dim) / FAILURE)

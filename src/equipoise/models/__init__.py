@@ -1,6 +1,7 @@
 """Models: what maps parameters to scores, and pulls a score-gradient back."""
 
-from equipoise.models._features import Features, canonical
+from equipoise.models._feature_input import canonical
+from equipoise.models._features import Features
 from equipoise.models._linear import LinearModel, linear_scores
 from equipoise.models._model import Model, ModelPoint
 from equipoise.models._multi_class import MultiClassLinearModel, linear_model

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from equipoise import _check
 from equipoise._array import Array, like, namespace, quiet, to_numpy
+from equipoise.models._feature_input import checked_matrix
 
 # The bytes of data that stay in the cache of a core between two products with them. Chosen: a second-level
 # cache has about as many.
@@ -39,7 +40,7 @@ class Features:
     """
 
     def __init__(self, A: Any, scale: Any = None, center: Any = None) -> None:
-        self.A = _matrix(A)
+        self.A = checked_matrix(A)
         d = self.A.shape[1]
         self.scale = None if scale is None else _check.vector("Features", "scale", scale, d)
         if self.scale is not None and not (self.scale > 0).all():
@@ -83,13 +84,15 @@ class Features:
     def transposed(self, G: Array) -> Array:
         """Return ``B' G`` for `G` of shape (n,) or (n, K): one product with ``A'``."""
         G = self._cast(G)
-        pulled = self._pulled(G)
+        pulled = self._pulled(G)  # changed in place: columns can be many
         if self._center is not None:
             total = namespace(G).sum(G, axis=0)
-            pulled = pulled - (
+            pulled -= (
                 self._center * total if G.ndim == 1 else self._center[:, None] * total[None, :]
             )
-        return pulled if self._inverse is None else _rows(self._inverse, pulled) * pulled
+        if self._inverse is not None:
+            pulled *= _rows(self._inverse, pulled)
+        return pulled
 
     @quiet
     def transposed_columns(self, G: Any) -> Array:
@@ -223,32 +226,5 @@ class Features:
         return like(V, self.A)
 
 
-def canonical(A: Any) -> Any:
-    """Return a CSR matrix without entries that have to be added up; itself if it has none."""
-    if not sparse.issparse(A):
-        _check.fail("canonical", "A", "must be a sparse matrix", A)
-    if not A.has_canonical_format:
-        A = A.copy()
-        A.sum_duplicates()
-    return A
-
-
 def _rows(vector: Array, V: Array) -> Array:
     return vector if V.ndim == 1 else vector[:, None]
-
-
-def _matrix(A: Any) -> Any:
-    owner = "Features"
-    if sparse.issparse(A):
-        A = canonical(sparse.csr_array(A))
-        A = A if A.dtype.kind == "f" else A.astype(np.float64)
-        _check.finite(owner, "A", A.data)
-    elif hasattr(A, "detach"):
-        A = A.detach()
-    else:
-        if not (isinstance(A, np.ndarray) and A.dtype.kind == "f"):
-            A = _check.matrix(owner, "A", A)
-        _check.finite(owner, "A", A)
-    if A.ndim != 2 or A.shape[0] == 0 or A.shape[1] == 0:
-        _check.fail(owner, "A", "must have shape (n, d) with n, d >= 1", tuple(A.shape))
-    return A

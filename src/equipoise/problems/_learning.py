@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import Array, dot, like, namespace, norm, square, to_numpy
+from equipoise._array import Array, dot, like, namespace, square, to_numpy
 from equipoise._problem import Facts, Kinks, Point, Problem
 from equipoise.models import Model
+from equipoise.problems._learning_facts import learning_facts
 from equipoise.problems._on_kinks import point_on_kinks
 from equipoise.rows import MemorySums, RowSums, Sums
 from equipoise.sets import Set, WholeSpace
@@ -114,9 +115,12 @@ class LearningProblem(Problem):
 
         def penalised(weights: np.ndarray, gradient: Array, v: Array) -> Array:
             gradient = _as(gradient, x)
-            if self.l2 > 0.0 and weights[0] != 0.0:
-                gradient = gradient + (self.l2 * float(weights[0])) * self._weights(v)
-            return gradient
+            if self.l2 == 0.0 or weights[0] == 0.0:
+                return gradient
+            total = self._weights(v)  # changed in place: parameters can be many
+            total *= self.l2 * float(weights[0])
+            total += gradient
+            return total
 
         def vjp(weights: np.ndarray) -> Array:
             return penalised(weights, sums.pull(pull(weights)), x)
@@ -224,26 +228,8 @@ class LearningProblem(Problem):
         return x * like(self.rows.penalised, x)
 
     def _known_facts(self) -> Facts:
-        """Return what follows from the lengths of the rows; see the notes of the class."""
-        bounds = self.combination.bounds(self.rows.bounds())
-        lipschitz, smoothness, weak = bounds.lipschitz, bounds.smoothness, bounds.weak_convexity
-        if self.l2 > 0.0:
-            if smoothness is not None:
-                smoothness[0] += self.l2
-            if lipschitz is not None:
-                farthest = norm(self.domain.project(np.zeros(self.dim))) + self.domain.diameter
-                lipschitz[0] += self.l2 * farthest
-        return Facts(
-            smooth=self.rows.smooth,
-            convex=None if weak is None else bool((weak == 0).all()),
-            convex_constraints=None if weak is None else bool((weak[1:] == 0).all()),
-            weak_convexity=_largest(weak),
-            smoothness=_largest(smoothness),
-            lipschitz=_largest(lipschitz),
-            lower_bound=bounds.lower,
-            stochastic=self.batch is not None,
-            rounding=self.rows.rounding,
-        )
+        stochastic = self.batch is not None
+        return learning_facts(self.rows, self.combination, self.domain, self.l2, stochastic)
 
 
 def _as(gradient: Array, x: Array) -> Array:
@@ -253,9 +239,3 @@ def _as(gradient: Array, x: Array) -> Array:
             gradient = to_numpy(gradient)
         return gradient.astype(x.dtype, copy=False)
     return like(gradient, x)
-
-
-def _largest(values: np.ndarray | None) -> float | None:
-    if values is None or not np.isfinite(values).all():
-        return None
-    return float(values.max())

@@ -13,7 +13,8 @@ from equipoise.rows._entries import (
     SumSpec,
     Tally,
 )
-from equipoise.rows._groups import BlockGroups, Cell, GroupColumn, Groups, MemoryGroups
+from equipoise.rows._group_column import Cell, GroupColumn
+from equipoise.rows._groups import BlockGroups, Groups, MemoryGroups
 from equipoise.rows._memory_sums import MemorySums
 from equipoise.rows._memory_table import MemoryTable
 from equipoise.rows._row_sums import NearKinks, RowSums

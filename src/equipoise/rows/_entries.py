@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from equipoise import _check
-from equipoise.rows._groups import Cell
+from equipoise.rows._group_column import Cell
 from equipoise.terms import (
     ClassLosses,
     FunctionOfScores,

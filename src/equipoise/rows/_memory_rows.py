@@ -13,7 +13,8 @@ from equipoise import _check
 from equipoise.rows._cross_table import CrossTable
 from equipoise.rows._digest import checksum, digest
 from equipoise.rows._entries import Subgroup
-from equipoise.rows._groups import Groups, MemoryGroups, row_numbers
+from equipoise.rows._group_column import row_numbers
+from equipoise.rows._groups import Groups, MemoryGroups
 from equipoise.rows._order import content_order, features_bytes, has_many_groups
 from equipoise.rows._table import Table
 

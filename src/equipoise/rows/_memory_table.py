@@ -14,8 +14,8 @@ from equipoise.rows._atoms import atoms_of
 from equipoise.rows._columns import column_moments, squared_distances
 from equipoise.rows._cross_table import CrossTable
 from equipoise.rows._entries import PairEntry, RateEntry, Subgroup, SumSpec, Tally
+from equipoise.rows._group_column import Cell, row_numbers
 from equipoise.rows._group_input import NAMES_LISTED
-from equipoise.rows._groups import Cell, row_numbers
 from equipoise.rows._memory_rows import MemoryRows
 from equipoise.rows._memory_sums import MemorySums
 from equipoise.rows._table import ColumnMoments

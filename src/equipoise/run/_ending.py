@@ -19,7 +19,7 @@ def finish(run: Run, status: Status) -> Result:
     departures = run.at.departures
     certificate = departures.better(certificate, run.tol)
     if run.leaving is not None:
-        certificate = run.leaving.second_look(certificate)
+        certificate = run.leaving.second_look(certificate, run.t)
     least = run.examined.least_violation
     verdict = judge(run.problem, status, certificate, run.tol, run.counter.values, least)
     detail = run.detail

@@ -12,7 +12,7 @@ from equipoise._status import Status
 from equipoise.certificate import Certificate
 from equipoise.certificate._curvature import violation_curvature
 from equipoise.certificate._examiner import with_curvature
-from equipoise.certificate._lanczos import ENOUGH_PRODUCTS
+from equipoise.certificate._lanczos import least_products
 from equipoise.run._elsewhere import Elsewhere, allowance
 from equipoise.run._escape import (
     KKT_WITHOUT_TOL,
@@ -30,11 +30,11 @@ LEAVABLE = (Status.CONVERGED, Status.STALLED, Status.LOCALLY_INFEASIBLE)
 # and the run is what it was without it.
 UNKNOWN = (NonFiniteError, OverflowError, np.linalg.LinAlgError)
 
-# The curvature may take one product for so many evaluations and products of the run, or a few anyway: as
-# many as a small space has dimensions, which then is looked at completely, and less in a larger one.
-# Measured with 40 random starts in 5,000 dimensions, of which one bends down by a tenth of what the others
-# bend up at the most: 12 products find it in 35, 6 in none.
-COST_PER_PRODUCT, SMALL_SPACE, FEW_PRODUCTS = 4, 20, ENOUGH_PRODUCTS
+# The curvature may take one product for so many evaluations and products of the run. Chosen.
+COST_PER_PRODUCT = 4
+
+# A space of so few dimensions is looked at completely anyway. Chosen.
+SMALL_SPACE = 20
 
 
 @dataclass(frozen=True)
@@ -61,9 +61,13 @@ class Leaving:
         except UNKNOWN:
             return False
 
-    def curved(self, certificate: Certificate) -> Certificate:
-        """Return the certificate of a KKT point with its curvature; of other points as it is."""
-        return self._with_curvature(certificate) if is_kkt(certificate, self.tol) else certificate
+    def curved(self, certificate: Certificate, steps: int) -> Certificate:
+        """Return the certificate of a KKT point with its curvature; of other points as it is.
+
+        `steps` counts those of the run that stopped there.
+        """
+        near = is_kkt(certificate, self.tol)
+        return self._with_curvature(certificate, steps) if near else certificate
 
     def better_start(self, certificate: Certificate) -> Array | None:
         """Return a point to start again from; None where none is found.
@@ -88,17 +92,22 @@ class Leaving:
         most = allowance(self.watched.counter.values)
         return Elsewhere(self.watched, self.tol, most).search(certificate.x)
 
-    def second_look(self, certificate: Certificate) -> Certificate:
+    def second_look(self, certificate: Certificate, steps: int) -> Certificate:
         """Return the certificate with its curvature, where success is to be claimed of it."""
         claimed = self.tol > 0.0 and certificate.residual <= self.tol
         if certificate.curvature is not None or not claimed:
             return certificate
-        return self._with_curvature(certificate)
+        return self._with_curvature(certificate, steps)
 
-    def _with_curvature(self, certificate: Certificate) -> Certificate:
-        """Look at the curvature, at the cost of a share of what the run has cost, or of a few products."""
-        cost = self.watched.counter.values + self.watched.counter.products
-        few = SMALL_SPACE if self.problem.dim <= SMALL_SPACE else FEW_PRODUCTS
+    def _with_curvature(self, certificate: Certificate, steps: int) -> Certificate:
+        """Look at the curvature, at the cost of a share of what the run has cost.
+
+        The curvature is unknown where this share is too small to tell anything. A small space is looked at
+        in any case, and so is a start at which the run stays, whatever the space: nobody has moved away from
+        a maximum there.
+        """
+        dim, cost = self.problem.dim, self.watched.counter.values + self.watched.counter.products
+        few = SMALL_SPACE if dim <= SMALL_SPACE else 0 if steps else least_products(dim)
         most = max(few, cost // COST_PER_PRODUCT)
         point = self.watched.free(certificate.x)
         try:

@@ -106,7 +106,7 @@ def _leave(run: Run, status: Status, max_steps: int) -> bool:
         return False
     past = run.at.departures
     with run.watch.paused():
-        certificate = run.examined.latest = run.leaving.curved(run.here())
+        certificate = run.examined.latest = run.leaving.curved(run.here(), run.t)
     if past.count >= MAX_DEPARTURES or run.t >= max_steps:
         return False
     new = run.leaving.better_start(certificate)

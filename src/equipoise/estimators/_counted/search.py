@@ -91,6 +91,9 @@ class Search:
         All models so far, in their order, but for those of stages that keep theirs to themselves.
     problems_solved : int
         By all stages.
+    rough : bool
+        Whether problems on the way are solved roughly: not any more once an exact solution has broken bounds
+        that the rough one kept.
     """
 
     problem: LearningProblem
@@ -109,6 +112,7 @@ class Search:
         steps = SPARE_ROWS * largest_steps(self.problem)
         least = SPARE_RANGE[0] if self.problem.rows.uses_threshold else SPARE_OF_AUCS
         self.spare = np.clip(steps, least, SPARE_RANGE[1])
+        self.rough = self.previous is None
 
     @cached_property
     def counted_free(self) -> np.ndarray:
@@ -140,11 +144,6 @@ class Search:
         return float(self.class_factors @ wrong / (self.class_factors @ counts.weight[0]))
 
     @property
-    def rough(self) -> bool:
-        """Whether problems on the way are solved roughly."""
-        return self.previous is None
-
-    @property
     def best(self) -> Candidate:
         """The best model so far."""
         return min(self.tried, key=Candidate.rank)
@@ -173,6 +172,10 @@ class Search:
         """Raise after Ctrl-C; other wishes let the stage at work come to its end."""
         if self.runner.budget.wish is Status.INTERRUPTED:
             raise BudgetSpentError
+
+    def has_ended(self, fit: Candidate) -> bool:
+        """Whether the problem of a model was solved twice already: roughly, and to the end."""
+        return any(other.problem is fit.problem and other.x is not fit.x for other in self.tried)
 
     def is_useful(self, fit: Candidate) -> bool:
         """Whether bounds hold not just because all predictions have become the same."""

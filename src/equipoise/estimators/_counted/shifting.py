@@ -101,6 +101,7 @@ class ShiftAgain(Stage):
             ):
                 shift = shift + OVERSHOOT * search.tried[-1].violation
             fit = search.solve(sharp.shifted(shift), last.x, last, search.rough)
+            last = fit.result  # the state of the one before is large
             if is_settled(search, fit) and (found := finished(search, fit)) is not None:
                 return found
             last = search.tried[-1].result
@@ -138,12 +139,13 @@ def finished(search: Search, fit: Candidate) -> Candidate | None:
     """
     if not search.rough and fit is search.tried[-1]:
         return fit if fit.certified and search.is_useful(fit) else None
-    if not (fit.keeps_bounds and search.is_useful(fit)):
+    if not (fit.keeps_bounds and search.is_useful(fit)) or search.has_ended(fit):
         return None
     end = search.solve(fit.problem, fit.x, fit.result, False)
     for _ in range(SHIFTS_AFTER_FINISHING):
         if end.keeps_bounds or not end.result.success:
             break
+        search.rough = False  # what is counted of rough solutions need not be so of exact ones
         shifted = end.problem.shifted(shift_at(search, end.problem, end))
         end = search.solve(shifted, end.x, end.result, False)
     return end if end.certified and search.is_useful(end) else None

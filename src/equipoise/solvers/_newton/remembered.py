@@ -33,8 +33,16 @@ class Notes:
 
     def __call__(self, p: Array, Hp: Array, curvature: float) -> None:
         """Note a direction, scaled to ``<p, H p> = 1``, in single precision."""
+        if len(self.pairs) == self.pairs.maxlen:  # before there is another: they can be large
+            self.pairs.popleft()
         root = curvature**0.5
-        self.pairs.append(tuple(np.asarray(v / root, dtype=np.float32) for v in (p, Hp)))
+        self.pairs.append(tuple(_single(v, root) for v in (p, Hp)))
+
+
+def _single(v: Array, divisor: float) -> np.ndarray:
+    """Return the quotient in single precision, without a copy in double."""
+    v = np.asarray(v)
+    return np.divide(v, divisor, out=np.empty(v.shape, np.float32), casting="same_kind")
 
 
 @dataclass(frozen=True)
