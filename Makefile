@@ -9,7 +9,7 @@ PEERS := $(VENV)/.installed-peers
 INSTALL := $(PY) -m pip install --quiet $(if $(CONSTRAINTS),-c $(CONSTRAINTS))
 CHECKED := src tests tools benchmarks examples
 
-.PHONY: demo test test-oldest test-newest lint hooks pages bench auc hs large peers pareto scaling coverage streams many-groups ranking networks hunt mutants clean
+.PHONY: demo test test-oldest test-newest lint hooks pages bench auc devices hs large peers pareto scaling coverage streams many-groups ranking networks hunt mutants clean
 
 demo: $(STAMP)
 	$(PY) examples/demo.py
@@ -44,6 +44,10 @@ bench: $(STAMP)
 
 auc: $(STAMP)
 	$(PY) -m benchmarks.auc --write
+
+# on a machine that has an accelerator, with PyTorch for it
+devices:
+	$(PYTHON) -m benchmarks.devices --write
 
 hs: $(PEERS)
 	$(PY) -m benchmarks.hock_schittkowski --write

@@ -22,6 +22,11 @@ memory that is not part of them. What is not finite is found by the checks of va
 _NAMESPACES: dict[type, Any] = {}  # those found, by the type of the array
 
 
+def is_tensor(x: Any) -> bool:
+    """Whether `x` is a tensor of a tensor library, which may be on another device than the host."""
+    return hasattr(x, "detach")
+
+
 def namespace(x: Array) -> Any:
     """Return the array-API namespace of `x` (NumPy itself for NumPy arrays)."""
     if isinstance(x, NUMPY):
@@ -80,6 +85,46 @@ def to_numpy(x: Array) -> np.ndarray:
     """Return `x` as a float64 NumPy array on the host."""
     if isinstance(x, np.ndarray):
         return x.astype(np.float64, copy=False)
-    if hasattr(x, "detach"):
+    if is_tensor(x):
         x = x.detach().cpu()
     return np.asarray(x, dtype=np.float64)
+
+
+def on_host(values: Any) -> Any:
+    """Return a tensor as a NumPy array; anything else as it is."""
+    return values.detach().cpu().numpy() if is_tensor(values) else values
+
+
+def placed(index: np.ndarray, x: Array) -> Any:
+    """Return row numbers as an index of `x`: on its device, if it is a tensor."""
+    return namespace(x).asarray(index, device=x.device) if is_tensor(x) else index
+
+
+def counted(codes: Array, weight: Array | None, count: int) -> np.ndarray:
+    """Return the sum of the weights (1 without them) of the rows of each code, shape (count,)."""
+    if not is_tensor(codes):
+        return np.bincount(codes, weight, minlength=count)
+    xp = namespace(codes)
+    heavy = None if weight is None else xp.astype(weight, xp.float64)
+    sums = xp.bincount(codes, heavy, minlength=count)
+    return to_numpy(sums) if heavy is not None else to_numpy(sums).astype(np.int64)
+
+
+def places_among(edges: np.ndarray, scores: Array) -> Array:
+    """Return the number of ascending `edges` below each score."""
+    if not is_tensor(scores):
+        return np.searchsorted(edges, scores)
+    xp = namespace(scores)
+    return xp.searchsorted(
+        xp.asarray(edges, dtype=xp.float64, device=scores.device), xp.astype(scores, xp.float64)
+    )
+
+
+def count(mask: Array) -> int:
+    """Return how many entries are true."""
+    return int(mask.sum()) if is_tensor(mask) else int(np.count_nonzero(mask))
+
+
+def in_double(x: Array) -> Array:
+    """Return `x` in double precision, where it is."""
+    return namespace(x).astype(x, namespace(x).float64) if is_tensor(x) else to_numpy(x)

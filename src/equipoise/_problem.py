@@ -15,7 +15,7 @@ from typing import final
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import Array, like, namespace, to_numpy
+from equipoise._array import Array, is_tensor, like, namespace, to_numpy
 from equipoise._errors import NonFiniteError
 from equipoise._facts import Facts
 from equipoise.sets._set import Set
@@ -184,6 +184,9 @@ class Problem(ABC):
     sketched: bool = False  # whether its points estimate their `curvature`
     bound: np.ndarray | None = None  # where constraint i is |c_i| - bound_i: the bounds
     start: np.ndarray | None = None  # where a run starts if it is not told; by default at 0
+    solved_on_host: bool = (
+        False  # also from a tensor: points are small beside the data, which stay on a device
+    )
 
     @abstractmethod
     def at(self, x: Array) -> Point:
@@ -226,7 +229,7 @@ class Problem(ABC):
         """Return `x` if it is a floating-point vector of the right length, else what it stands for."""
         if isinstance(x, np.ndarray) and x.dtype.kind == "f" and x.shape == (self.dim,):
             return x
-        if hasattr(x, "detach") and tuple(x.shape) == (self.dim,) and x.is_floating_point():
+        if is_tensor(x) and tuple(x.shape) == (self.dim,) and x.is_floating_point():
             return x  # a tensor stays on its device
         return _check.point(type(self).__name__, "x", x, self.dim)
 

@@ -8,7 +8,9 @@ from equipoise.models import LinearModel, Sketch
 from equipoise.models._sketch import (
     DIAGONAL_FROM,
     KINKED_MATRIX_UP_TO,
+    LOOKED_AT,
     MATRIX_UP_TO,
+    MAX_SKETCH_ROWS,
     MIN_SKETCH_ROWS,
 )
 
@@ -132,3 +134,30 @@ def test_the_sketch_of_some_rows_is_their_own():
     model = LinearModel(A)
     assert len(model.sketch().index) == 400
     assert len(model.rows(np.arange(100)).sketch().index) == 100
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_of_very_many_rows_leverages_are_computed_of_some(kind):
+    rng = np.random.default_rng(0)
+    n = 2 * LOOKED_AT + 5
+    A = rng.normal(size=(n, 3)) * [1.0, 5.0, 0.1]
+    model = LinearModel(kind(A))
+    sketch = model.sketch()
+    assert sketch.index.size < 1.1 * MAX_SKETCH_ROWS
+    assert np.all(np.diff(sketch.index) > 0)
+    assert sketch._mass.sum() == pytest.approx(n, rel=0.05)
+    J, w = np.column_stack((A, np.ones(n))), rng.random(n)
+    exact = J.T @ (w[:, None] * J)
+    sizes = np.sqrt(np.outer(np.diag(exact), np.diag(exact)))
+    found = whole(sketch.gram(w[sketch.index]))
+    np.testing.assert_allclose(found / sizes, exact / sizes, atol=0.05)
+
+
+def test_of_very_many_rows_in_two_places_the_same_are_drawn():
+    A = np.random.default_rng(0).normal(size=(2 * LOOKED_AT + 5, 2))
+    cut = 100_001
+    parts = [LinearModel(A[:cut]), LinearModel(A[cut:])]
+    first, second = (part.among(parts, start).sketch() for part, start in zip(parts, (0, cut)))
+    together = LinearModel(A).sketch()
+    np.testing.assert_array_equal(np.r_[first.index, second.index + cut], together.index)
+    np.testing.assert_allclose(np.r_[first._mass, second._mass], together._mass)

@@ -7,6 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import expit, softmax
 
+from equipoise._array import Array, counted, in_double, is_tensor, namespace, to_numpy
+from equipoise.estimators._tensors import tensor_probabilities
+
 # Of the slope, on scores of standard deviation 1: weak, but enough to keep the slope finite where the
 # scores separate the classes. Chosen.
 SLOPE_C = 1e4
@@ -39,8 +42,10 @@ class Calibration:
     slope: float = 1.0
     offsets: tuple[float, ...] = (0.0,)
 
-    def probabilities(self, scores: np.ndarray) -> np.ndarray:
+    def probabilities(self, scores: Array) -> Array:
         """Return the probabilities (n, K) of scores (n,) of the second of two classes, or (n, K)."""
+        if is_tensor(scores):
+            return tensor_probabilities(self.slope, self.offsets[0], scores)
         if scores.ndim == 1:
             logits = self.slope * scores + self.offsets[0]
             return np.column_stack((expit(-logits), expit(logits)))
@@ -51,34 +56,37 @@ class Calibration:
         return replace(self, offsets=(0.0 - self.offsets[0],))
 
 
-def calibrated(scores: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> Calibration:
-    """Fit a calibration to rows: their scores, (n,) or (n, K), the numbers of their classes, and weights."""
+def calibrated(scores: Array, codes: Array, weight: Array) -> Calibration:
+    """Fit a calibration to rows: their scores, (n,) or (n, K), the numbers of their classes, and weights.
+
+    Rows of two classes may be tensors.
+    """
     if scores.ndim == 1:
-        return _fitted(*_binned(np.asarray(scores, dtype=np.float64), codes, weight))
+        return _fitted(*_binned(in_double(scores), codes, weight))
     above = np.asarray(scores[:, 1:] - scores[:, :1], dtype=np.float64)
     counted = np.zeros(scores.shape)
     counted[np.arange(len(codes)), codes] = weight
     return _fitted(above, counted)
 
 
-def _binned(
-    scores: np.ndarray, codes: np.ndarray, weight: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def _binned(scores: Array, codes: Array, weight: Array) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean score (B, 1) of the rows in each bin, and the weight (B, 2) of each class there."""
-    if scores.size <= BINS:
+    if scores.shape[0] <= BINS:
+        scores, codes, weight = (to_numpy(part) for part in (scores, codes, weight))
         return scores[:, None], np.where(codes[:, None] == [0, 1], weight[:, None], 0.0)
-    seen = np.sort(scores[:: max(1, scores.size // SEEN_ROWS)])
+    seen = np.sort(to_numpy(scores[:: max(1, scores.shape[0] // SEEN_ROWS)]))
     low, middle, high = seen[[seen.size // 4, seen.size // 2, (3 * seen.size) // 4]]
     reach = QUARTILE_DISTANCES * float(high - low)
     if not reach > 0.0:  # most scores are the same
         middle, reach = float(scores.mean()), QUARTILE_DISTANCES * float(scores.std()) or 1.0
-    bins = (scores - (middle - reach)) * (0.5 * BINS / reach)
-    cells = 2 * np.clip(bins, 0, BINS - 1).astype(np.int32) + codes
-    counted = np.bincount(cells, weight, 2 * BINS).reshape(BINS, 2)
-    sums = np.bincount(cells, weight * scores, 2 * BINS).reshape(BINS, 2).sum(axis=1)
-    total = counted.sum(axis=1)
+    xp = namespace(scores)
+    bins = xp.clip((scores - (middle - reach)) * (0.5 * BINS / reach), 0, BINS - 1)
+    cells = 2 * xp.astype(bins, xp.int32) + codes
+    table = counted(cells, weight, 2 * BINS).reshape(BINS, 2)
+    sums = counted(cells, weight * scores, 2 * BINS).reshape(BINS, 2).sum(axis=1)
+    total = table.sum(axis=1)
     used = total > 0
-    return (sums[used] / total[used])[:, None], counted[used]
+    return (sums[used] / total[used])[:, None], table[used]
 
 
 def _fitted(above: np.ndarray, counted: np.ndarray) -> Calibration:

@@ -17,8 +17,7 @@ def fitted_model(training: Training, rows: RowSums, x: np.ndarray) -> dict[str, 
     table = training.table
     calibration = Calibration()
     if not training.task.is_likelihood:
-        known = table.labelled()
-        calibration = calibrated(rows.predicted(x), known.positive, known.weights())
+        calibration = calibrated(*rows.class_scores(x))
     return _attributes(table, *training.units.coefficients(x), calibration)
 
 

@@ -10,16 +10,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from equipoise import _check
+from equipoise._array import is_tensor, on_host
 from equipoise.estimators._sklearn import check_sample_weight, naming
+from equipoise.estimators._tensors import is_far, read_tensors
 from equipoise.models import canonical
 from equipoise.rows import MemoryTable
 from equipoise.rows._positive import with_positive_last
 
 FLOATS = (np.float64, np.float32)
-
-# Columns whose values are larger than this many times their range need double precision: single
-# precision would leave five digits or less of what differs between rows. Chosen.
-MAX_SIZE_IN_RANGES = 100.0
 
 # The largest sum of weights; its inverse is the least. Beyond, products of weights and squared features
 # leave the range of floating point. Chosen.
@@ -27,17 +25,28 @@ MAX_WEIGHT_SUM = 1e20
 
 
 def read_table(
-    estimator: Any, X: Any, y: Any, sensitive_features: Any, sample_weight: Any
-) -> tuple[MemoryTable, tuple[Any, ...]]:
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sensitive_features: Any,
+    sample_weight: Any,
+    tensors: bool = False,
+) -> tuple[Any, tuple[Any, ...]]:
     """Check features, labels, weights and groups as scikit-learn does.
+
+    With `tensors`, features that are a tensor stay one; else they are brought to the host.
 
     Returns
     -------
     table, names
-        The rows, the positive of two classes last, and the names of sensitive columns that were
+        The rows (a `MemoryTable`, or a `DeviceTable` of tensors), the positive of two classes last, and
+        the names of sensitive columns that were
         taken out of `X`.
     """
     owner = type(estimator).__name__
+    if tensors and is_tensor(X):
+        return read_tensors(estimator, X, y, sensitive_features, sample_weight), ()
+    X, y, sample_weight = on_host(X), on_host(y), on_host(sample_weight)
     X, columns, names = split_sensitive(owner, X, sensitive_features)
     with naming(owner, "X", "y"):
         X, y = validate_data(
@@ -78,12 +87,11 @@ def read_weight(owner: str, sample_weight: Any, X: Any) -> np.ndarray:
 
 
 def _is_far(X: Any) -> bool:
-    """Whether a column's values are much farther from 0 than from each other: single precision fails."""
+    """Whether single precision leaves too little of what differs between rows."""
     low, high = X.min(axis=0), X.max(axis=0)
     if sparse.issparse(X):
         low, high = low.toarray(), high.toarray()
-    size = np.maximum(np.abs(low), np.abs(high))
-    return bool(((high > low) & (size > MAX_SIZE_IN_RANGES * (high - low))).any())
+    return is_far(low, high)
 
 
 def split_sensitive(owner: str, X: Any, sensitive_features: Any) -> tuple[Any, Any, tuple]:

@@ -148,7 +148,7 @@ class NeymanPearsonClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
         `groups` is as in `ConstrainedClassifier.fit`.
         """
         check_parameters(self)
-        table, _ = read_table(self, X, y, None, sample_weight)
+        table, _ = read_table(self, X, y, None, sample_weight, tensors=True)
         target, limits = self._limits(table)
         if len(table.classes) > 2:
             if self.confidence is not None:

@@ -12,6 +12,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from equipoise import _check
+from equipoise._array import Array, is_tensor, on_host
 from equipoise._status import Status
 from equipoise.auditing import Audit
 from equipoise.auditing._audit import audit_rows, with_absent
@@ -23,6 +24,7 @@ from equipoise.estimators._inputs import FLOATS, read_weight, split_sensitive, w
 from equipoise.estimators._model_file import save_model
 from equipoise.estimators._runner import Runner, seed_of
 from equipoise.estimators._sklearn import naming
+from equipoise.estimators._tensors import tensor_labels, tensor_scores
 from equipoise.models import linear_scores
 from equipoise.rows import MemoryTable
 from equipoise.rows._positive import with_positive_last
@@ -106,9 +108,15 @@ class LinearPredictor:
             detail = reason.format(max_steps=self.max_steps, max_seconds=self.max_seconds)
             warnings.warn(f"{type(self).__name__}: {detail}", ConvergenceWarning, stacklevel=4)
 
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Return the scores: (n,) for two classes, positive for the second; (n, K) for K > 2."""
+    def decision_function(self, X: Any) -> Array:
+        """Return the scores: (n,) for two classes, positive for the second; (n, K) for K > 2.
+
+        Scores of a tensor are a tensor on its device; so are labels (where they are numbers) and
+        probabilities.
+        """
         check_is_fitted(self, "coef_")
+        if is_tensor(X):
+            return tensor_scores(self, X)
         X = without(X, getattr(self, "sensitive_names_", ()))
         single = getattr(self, "dtype_", np.float32) == np.float32
         dtype = FLOATS if single else np.float64  # no less precise than the fit
@@ -120,13 +128,15 @@ class LinearPredictor:
         """Return what the weights multiply, of checked rows: the rows themselves."""
         return X
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any) -> Array:
         """Return the predicted labels."""
         scores = self.decision_function(X)
         if scores.ndim == 2:
             return self.classes_[scores.argmax(axis=1)]
         # a score of exactly 0 is not of the positive class, whichever that is, as the fit has counted
         above = scores >= 0 if self._positive_is_first else scores > 0
+        if is_tensor(scores):
+            return tensor_labels(self.classes_, 1 * above)
         return self.classes_[above.astype(int)]
 
     @property
@@ -179,7 +189,7 @@ class LinearPredictor:
         owner = type(self).__name__
         confidence = _check.inside(owner, "confidence", confidence, 0.0, 1.0)
         rest, columns, _ = split_sensitive(owner, X, sensitive_features)
-        scores = self.decision_function(rest)
+        scores, y = on_host(self.decision_function(rest)), on_host(y)
         if scores.ndim > 1:
             reason = "`evaluate` is for two classes."
             raise _check.InputError(owner, reason, "y")
@@ -210,11 +220,11 @@ class LinearPredictor:
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy of the predictions."""
-        predicted = self.predict(X)
+        predicted, y = on_host(self.predict(X)), on_host(y)
         with naming(type(self).__name__, "y", "sample_weight"):
             return float(accuracy_score(y, predicted, sample_weight=sample_weight))
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Any) -> Array:
         """Return class probabilities, calibrated on the training rows.
 
         They grow with the scores, and say how probable a class is; `predict` says what keeps the bounds.

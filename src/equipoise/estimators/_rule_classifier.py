@@ -61,7 +61,8 @@ class RuleClassifier(BoundParameters, LinearPredictor, ClassifierMixin, BaseEsti
 
         Parameters
         ----------
-        X : array, data frame or sparse matrix of shape (n, d)
+        X : array, tensor, data frame or sparse matrix of shape (n, d)
+            A tensor of PyTorch stays where it is: all sums over its rows are computed on its device.
         y : array of shape (n,)
             Labels of two classes; `pos_label`, or else the last in sorted order, is the positive one.
         sensitive_features : array, Series, data frame, dict of columns, or names of columns of X
@@ -74,7 +75,7 @@ class RuleClassifier(BoundParameters, LinearPredictor, ClassifierMixin, BaseEsti
             They are held out together, and one row of each tests.
         """
         check_parameters(self)
-        table, names = read_table(self, X, y, sensitive_features, sample_weight)
+        table, names = read_table(self, X, y, sensitive_features, sample_weight, tensors=True)
         if len(table.classes) > 2:
             raise ValueError(
                 f"Only binary classification is supported. {type(self).__name__} got "

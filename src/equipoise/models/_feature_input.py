@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from equipoise import _check
+from equipoise._array import is_tensor
 
 
 def checked_matrix(A: Any) -> Any:
@@ -17,7 +18,7 @@ def checked_matrix(A: Any) -> Any:
         A = canonical(sparse.csr_array(A))
         A = A if A.dtype.kind == "f" else A.astype(np.float64)
         _check.finite(owner, "A", A.data)
-    elif hasattr(A, "detach"):
+    elif is_tensor(A):
         A = A.detach()
     else:
         if not (isinstance(A, np.ndarray) and A.dtype.kind == "f"):

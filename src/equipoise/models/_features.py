@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from equipoise import _check
-from equipoise._array import Array, like, namespace, quiet, to_numpy
+from equipoise._array import Array, is_tensor, like, namespace, placed, quiet, to_numpy
 from equipoise.models._feature_input import checked_matrix
 
 # The bytes of data that stay in the cache of a core between two products with them. Chosen: a second-level
@@ -23,6 +22,10 @@ FEW_ROWS = 1 / 32
 
 # Rows that are made double precision at a time, so that the data are not copied as a whole. Chosen.
 CONVERTED_ROWS = 1 << 12
+
+# The bytes of a tensor that are made double precision at a time. Chosen: many small pieces would be slower on
+# an accelerator.
+CONVERTED_BYTES = 1 << 27
 
 
 class Features:
@@ -72,21 +75,26 @@ class Features:
         return self.A.dtype
 
     @quiet
-    def times(self, V: Array) -> Array:
-        """Return ``B V`` for `V` of shape (d,) or (d, K): one product with `A`."""
+    def times(self, V: Array, offset: float = 0.0) -> Array:
+        """Return ``B V + offset`` for `V` of shape (d,) or (d, K): one product with `A`."""
         V = self._cast(V)
         if self._inverse is not None:
             V = _rows(self._inverse, V) * V
         scores = self.A @ V
-        return scores if self._center is None else scores - self._center @ V
+        if self._center is None:
+            return scores + offset if offset else scores
+        return scores + (offset - self._center @ V)
 
     @quiet
-    def transposed(self, G: Array) -> Array:
-        """Return ``B' G`` for `G` of shape (n,) or (n, K): one product with ``A'``."""
+    def transposed(self, G: Array, total: Array | None = None) -> Array:
+        """Return ``B' G`` for `G` of shape (n,) or (n, K): one product with ``A'``.
+
+        `total` is the sum of the rows of `G`, where it is known.
+        """
         G = self._cast(G)
         pulled = self._pulled(G)  # changed in place: columns can be many
         if self._center is not None:
-            total = namespace(G).sum(G, axis=0)
+            total = namespace(G).sum(G, axis=0) if total is None else total
             pulled -= (
                 self._center * total if G.ndim == 1 else self._center[:, None] * total[None, :]
             )
@@ -121,8 +129,9 @@ class Features:
         A dense `A` is read once, in pieces that stay in the cache of a core for both products.
         """
         if not isinstance(self.A, np.ndarray):
-            u = self._cast(weights) * (self.times(v) + offset)
-            return self.transposed(u), float(namespace(u).sum(u))
+            u = self._cast(weights) * self.times(v, offset)
+            total = namespace(u).sum(u)
+            return self.transposed(u, total), float(total)
         v, weights = self._cast(v), self._cast(weights)
         v = v if self._inverse is None else self._inverse * v
         constant = offset if self._center is None else offset - float(self._center @ v)
@@ -141,8 +150,18 @@ class Features:
 
     def rows(self, index: np.ndarray) -> Features:
         """Return some rows, scaled in the same way."""
+        return self._like(self.A[placed(index, self.A)])
+
+    def gathered(self, index: np.ndarray | None = None) -> Features:
+        """Return some rows, or all, held by NumPy or SciPy."""
+        some = self if index is None else self.rows(index)
+        if some._host:
+            return some
+        return self._like(some.A.detach().cpu().numpy())
+
+    def _like(self, A: Any) -> Features:
         part = object.__new__(Features)
-        part.A, part.scale, part.center = self.A[index], self.scale, self.center
+        part.A, part.scale, part.center = A, self.scale, self.center
         part._prepare()
         return part
 
@@ -151,37 +170,47 @@ class Features:
         """Whether NumPy or SciPy hold the matrix, not a tensor library."""
         return self._host
 
-    @cached_property
-    def squared_columns(self) -> np.ndarray:
-        """The mean square of every column of `B`, shape (d,)."""
-        n, d = self.shape
+    def squared_columns(self, index: np.ndarray | None = None) -> np.ndarray:
+        """Return the mean square of every column of `B`, over some rows or all; shape (d,)."""
+        n, d = self.shape[0] if index is None else len(index), self.shape[1]
         total, square = np.zeros(d), np.zeros(d)
-        for part, squares in self._pieces():
-            total += part.T @ np.ones(part.shape[0])
-            square += squares.T @ np.ones(part.shape[0])
+        for part, squares in self._pieces(index):
+            total += to_numpy(_sums(part))
+            square += to_numpy(_sums(squares))
         if self.center is not None:
             square = square - self.center * (2.0 * total - n * self.center)
         return np.maximum(square if self.scale is None else square / self.scale**2, 0.0) / n
 
     @property
-    def squared_norms(self) -> np.ndarray:
-        """The squared length of every row of `B`, shape (n,)."""
+    def squared_norms(self) -> Array:
+        """The squared length of every row of `B`, shape (n,); a tensor where the features are one."""
         return self.squares_of(np.ones(self.shape[1]))
 
-    def squares_of(self, weights: np.ndarray) -> np.ndarray:
-        """Return ``sum_j weights_j B_ij^2`` for every row `i`."""
+    def squares_of(self, weights: np.ndarray, index: np.ndarray | None = None) -> Array:
+        """Return ``sum_j weights_j B_ij^2`` for every row `i`, or for some."""
         d = self.shape[1]
         inverse = weights if self.scale is None else weights / self.scale**2
         shifted = np.zeros(d) if self.center is None else self.center * inverse
         constant = 0.0 if self.center is None else float(self.center @ shifted)
-        sums = [p @ (-2.0 * shifted) + q @ inverse + constant for p, q in self._pieces()]
-        return np.maximum(np.concatenate(sums), 0.0)
+        if self._host:
+            first, second = -2.0 * shifted, inverse
+        else:
+            xp = namespace(self.A)
+            first, second = (
+                xp.asarray(w, dtype=xp.float64, device=self.A.device)
+                for w in (-2.0 * shifted, inverse)
+            )
+        sums = [p @ first + q @ second + constant for p, q in self._pieces(index)]
+        if self._host:
+            return np.maximum(np.concatenate(sums), 0.0)
+        return xp.clip(xp.concat(sums), 0.0)
 
     def squares_under(self, weights: np.ndarray) -> np.ndarray:
         """Return ``sum_i weights_i (A_ij / scale_j)^2`` for every column `j`: not centred."""
         square, start = np.zeros(self.shape[1]), 0
         for _, squares in self._pieces():
-            square += squares.T @ weights[start : start + squares.shape[0]]
+            some = _beside(weights[start : start + squares.shape[0]], squares)
+            square += to_numpy(squares.T @ some)
             start += squares.shape[0]
         return square if self.scale is None else square / self.scale**2
 
@@ -199,31 +228,62 @@ class Features:
         out[:] = -center / scale
         out[np.repeat(np.arange(len(ends) - 1), np.diff(ends)), columns] = entries
 
-    def _pieces(self) -> Iterator[tuple[Any, Any]]:
-        """Yield some rows of `A` at a time in float64, and their squares."""
+    def jacobian(self, intercept: bool) -> Array:
+        """Return `B` of a tensor as one, with a column of ones for an intercept."""
+        rows = self.A if self._center is None else self.A - self._center
+        rows = rows if self._inverse is None else rows * self._inverse
+        xp = namespace(rows)
+        return xp.concat([rows, xp.ones_like(rows[:, :1])], axis=1) if intercept else rows
+
+    def _pieces(self, index: np.ndarray | None = None) -> Iterator[tuple[Any, Any]]:
+        """Yield some rows of `A` at a time in float64, and their squares; of `index`, if it is given."""
+        n, d = self.shape[0] if index is None else len(index), self.shape[1]
         rows = CONVERTED_ROWS // 4
         if self.is_sparse:
-            rows = max(CONVERTED_ROWS // 16, min(CONVERTED_ROWS, self.shape[0] // 16))
-        for start in range(0, self.shape[0], rows):
+            rows = max(CONVERTED_ROWS // 16, min(CONVERTED_ROWS, n // 16))
+        elif not self._host:
+            rows = max(1, CONVERTED_BYTES // (8 * d))
+        for start in range(0, n, rows):
+            some = slice(start, start + rows)
             if self.is_sparse:
-                ends = self.A.indptr[start : start + rows + 1]
-                some = slice(ends[0], ends[-1])
-                layout = self.A.indices[some], ends - ends[0]
-                data = self.A.data[some].astype(np.float64, copy=False)
-                shape = len(ends) - 1, self.shape[1]
-                yield (
-                    sparse.csr_array((data, *layout), shape=shape),
-                    sparse.csr_array((data * data, *layout), shape=shape),
-                )
-            else:
-                part = to_numpy(self.A[start : start + rows]).astype(np.float64, copy=False)
-                yield part, part * part
+                yield self._sparse_piece(some, index)
+                continue
+            part = self.A[some] if index is None else self.A[placed(index[some], self.A)]
+            xp = namespace(part)
+            part = xp.astype(part, xp.float64, copy=False)
+            yield part, part * part
+
+    def _sparse_piece(self, some: slice, index: np.ndarray | None) -> tuple[Any, Any]:
+        A, start, stop = self.A, some.start, some.stop
+        if index is not None:
+            A, start, stop = A[index[some]], 0, some.stop - some.start
+        ends = A.indptr[start : stop + 1]
+        entries = slice(ends[0], ends[-1])
+        layout = A.indices[entries], ends - ends[0]
+        data = A.data[entries].astype(np.float64, copy=False)
+        shape = len(ends) - 1, self.shape[1]
+        return (
+            sparse.csr_array((data, *layout), shape=shape),
+            sparse.csr_array((data * data, *layout), shape=shape),
+        )
 
     def _cast(self, V: Array) -> Array:
         """Match the dtype of `A`, which would otherwise be converted in every product."""
         if self._host:
             return np.asarray(V, dtype=self.dtype)
         return like(V, self.A)
+
+
+def _beside(vector: np.ndarray, part: Any) -> Array:
+    """Return a vector as one that `part` can be multiplied by."""
+    return like(vector, part) if is_tensor(part) else vector
+
+
+def _sums(part: Any) -> Array:
+    """Return the sum of every column."""
+    if is_tensor(part):
+        return namespace(part).sum(part, axis=0)
+    return part.T @ np.ones(part.shape[0])
 
 
 def _rows(vector: Array, V: Array) -> Array:

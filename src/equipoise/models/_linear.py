@@ -10,7 +10,7 @@ from typing import Any, final
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import Array, like, namespace, quiet, to_numpy
+from equipoise._array import Array, is_tensor, like, namespace, quiet, to_numpy
 from equipoise.models._features import Features
 from equipoise.models._model import Model, ModelPoint
 from equipoise.models._sketch import KINKED_MATRIX_UP_TO, Sketch, SketchPlan
@@ -53,7 +53,7 @@ class LinearModel(Model):
         self.n_rows, d = self.features.shape
         self.dim = d + self.intercept
         self.penalised = np.r_[np.ones(d), np.zeros(int(self.intercept))]
-        self.sketchable = self.features.on_host
+        self.sketchable = True
         self.rounding = 1e-16 if self.features.dtype.itemsize >= 8 else 1e-7
         self._plans: dict[bool, SketchPlan] = {}
         self._start = 0
@@ -62,13 +62,13 @@ class LinearModel(Model):
     def _forget(self) -> None:
         """Let go of what was computed of other rows."""
         self._scores: tuple[Array, Array] | None = None  # the latest point and its scores
-        self._predicted: tuple[np.ndarray, np.ndarray] | None = None
+        self._predicted: tuple[np.ndarray, Array] | None = None
         self._sketches: dict[bool, Sketch] = {}
         self.__dict__.pop("lengths", None)
 
     def at(self, x: Array) -> ModelPoint:
         """Evaluate the scores: one product with `A`, none for the same `x` twice in a row."""
-        if not (isinstance(x, np.ndarray) and self.features.on_host):
+        if not isinstance(x, np.ndarray):
             scores = self._push(x)
         else:
             if self._scores is None or not np.array_equal(self._scores[0], x):
@@ -82,7 +82,7 @@ class LinearModel(Model):
             pull_columns=self._pull_columns,
         )
 
-    def predicted(self, x: np.ndarray) -> np.ndarray:
+    def predicted(self, x: np.ndarray) -> Array:
         """Return the scores computed from `coefficients`, as predictions are: they round differently."""
         if self._predicted is None or not np.array_equal(self._predicted[0], x):
             coef, intercept = self.units.coefficients(x)
@@ -93,15 +93,15 @@ class LinearModel(Model):
         """Return the change of the scores along the direction `v` of parameters."""
         if not self.intercept:
             return self.features.times(v)
-        return self.features.times(v[:-1]) + float(v[-1])
+        return self.features.times(v[:-1], float(v[-1]))
 
     def _pull(self, gradient: Array) -> Array:
         """Return the parameter-gradient (dim,) of a score-gradient (n,)."""
-        pulled = self.features.transposed(gradient)
         if not self.intercept:
-            return pulled
-        xp = namespace(pulled)
-        total = xp.sum(gradient, dtype=pulled.dtype)
+            return self.features.transposed(gradient)
+        xp = namespace(gradient)
+        total = xp.sum(gradient, dtype=self.features.dtype)
+        pulled = self.features.transposed(gradient, total)
         return xp.concat([pulled, xp.reshape(total, (1,))])
 
     def _pull_columns(self, gradients: Any) -> Array:
@@ -128,6 +128,15 @@ class LinearModel(Model):
         part._forget()
         return part
 
+    def gathered(self) -> LinearModel:
+        """Return the model with its rows on the host."""
+        if self.features.on_host:
+            return self
+        whole = copy(self)
+        whole.features, whole._plans = self.features.gathered(), {}
+        whole._forget()
+        return whole
+
     def among(self, models: Sequence[LinearModel], start: int) -> LinearModel:
         """Return the model as one of several that share the rows; see `Model.among`."""
         changed = copy(self)
@@ -153,9 +162,10 @@ class LinearModel(Model):
         return np.column_stack((weights, np.ones(self.n_rows))) if self.intercept else weights
 
     @cached_property
-    def lengths(self) -> np.ndarray:
-        """The length of each row, the 1 of the intercept included."""
-        return np.sqrt(self.features.squared_norms + self.intercept)
+    def lengths(self) -> Array:
+        """The length of each row, the 1 of the intercept included; a tensor where the features are one."""
+        squares = self.features.squared_norms + self.intercept
+        return namespace(squares).sqrt(squares)
 
     @cached_property
     def units(self) -> LinearUnits:
@@ -175,18 +185,24 @@ class LinearModel(Model):
 
 
 @quiet
-def linear_scores(X: Any, coef: np.ndarray, intercept: Any) -> np.ndarray:
-    """Return the scores that predictions are made from, in the precision of `X`.
+def linear_scores(X: Any, coef: np.ndarray, intercept: Any) -> Array:
+    """Return the scores that predictions are made from, in the precision of `X`; a tensor for a tensor.
 
     Shape (n,) for `coef` of shape (1, d), (n, K) for (K, d).
     """
     owner = "linear_scores"
     coef = _check.matrix(owner, "coef", coef, "K", "d")
     shape = tuple(getattr(X, "shape", ()))
-    if len(shape) != 2 or shape[1] != coef.shape[1] or X.dtype.kind not in "iuf":
+    numbers = X.is_floating_point() if is_tensor(X) else getattr(X, "dtype", None) is not None
+    if not is_tensor(X) and numbers:
+        numbers = X.dtype.kind in "iuf"
+    if len(shape) != 2 or shape[1] != coef.shape[1] or not numbers:
         _check.fail(owner, "X", f"must be a matrix of {coef.shape[1]} columns of numbers", X)
     if _check.is_number(intercept):
         intercept = [intercept] * len(coef)
     intercept = _check.vector(owner, "intercept", intercept, len(coef))
+    if is_tensor(X):
+        weights, offset = like(coef, X), like(intercept, X)
+        return X @ weights[0] + offset[0] if len(coef) == 1 else X @ weights.T + offset
     weights = coef.astype(X.dtype, copy=False)
     return np.asarray(X @ (weights[0] if len(coef) == 1 else weights.T)) + intercept

@@ -114,7 +114,11 @@ class Model(ABC):
         """
         return self
 
-    def predicted(self, x: np.ndarray) -> np.ndarray:
+    def gathered(self) -> Model:
+        """Return the model with its rows on the host: itself, where they are there or cannot be."""
+        return self
+
+    def predicted(self, x: np.ndarray) -> Array:
         """Return the scores of the rows as predictions will be made from them, rounding included."""
         return to_numpy(self.at(x).scores)
 

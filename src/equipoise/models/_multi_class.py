@@ -78,9 +78,10 @@ class MultiClassLinearModel(Model):
         return part
 
     @property
-    def lengths(self) -> np.ndarray:
-        """The length of each row, the 1 of the intercept included."""
-        return np.sqrt(self.features.squared_norms + self.intercept)
+    def lengths(self) -> Array:
+        """The length of each row, the 1 of the intercept included; a tensor where the features are one."""
+        squares = self.features.squared_norms + self.intercept
+        return namespace(squares).sqrt(squares)
 
     @property
     def units(self) -> LinearUnits:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 from scipy.linalg.blas import dsyr2, dsyrk, ssyrk
+
+from equipoise._array import Array, is_tensor, like, to_numpy
 
 if TYPE_CHECKING:
     from equipoise.models._features import Features
@@ -18,6 +21,10 @@ if TYPE_CHECKING:
 
 # The rows of a sketch, at the least and at the most.
 MIN_SKETCH_ROWS, MAX_SKETCH_ROWS = 2048, 16384
+
+# With more than twice as many rows, leverages are computed of so many, drawn at random: a whole pass over the
+# data would cost more than a better draw saves. Chosen: eight times the rows of the largest sketch.
+LOOKED_AT = 1 << 17
 
 # Sparse rows are made dense some at a time: at most so many entries, and between so many rows.
 DENSE_ENTRIES, DENSE_ROWS = 1 << 15, 1 << 10
@@ -62,7 +69,9 @@ class SketchPlan:
     weights : ndarray of shape (d,) or None
         Of squared entries in a row's leverage; None where all rows are taken.
     total : float
-        The sum of all leverages.
+        The sum of the leverages of the rows looked at.
+    seen : ndarray or None
+        The rows looked at, ascending; None for all.
     """
 
     n_rows: int
@@ -70,6 +79,7 @@ class SketchPlan:
     size: int
     weights: np.ndarray | None = None
     total: float = 0.0
+    seen: np.ndarray | None = None
     _leverages: list[np.ndarray] = field(default_factory=list)  # of the rows of a single model
 
     @staticmethod
@@ -82,7 +92,7 @@ class SketchPlan:
         """
         parts, d = [model.features for model in models], models[0].dim
         n = sum(model.n_rows for model in models)
-        entries = sum(part.A.nnz if part.is_sparse else part.A.size for part in parts)
+        entries = sum(part.A.nnz if part.is_sparse else math.prod(part.shape) for part in parts)
         few = parts[0].is_sparse and entries < ENTRIES_PER_NUMBER * d * d
         diagonal = d > DIAGONAL_FROM or (d > MATRIX_UP_TO and few)
         if kinked and d <= KINKED_MATRIX_UP_TO:
@@ -91,25 +101,57 @@ class SketchPlan:
         size = int(min(least, MAX_SKETCH_ROWS))
         if diagonal or n <= 2 * size:
             return SketchPlan(n, diagonal, size)
-        squares = sum(part.squared_columns * part.shape[0] for part in parts) / n
-        weights = 1.0 / (n * np.maximum(squares, 1e-300))
-        leverages = [part.squares_of(weights) + 1 / n for part in parts]
+        seen = None
+        if n > 2 * LOOKED_AT:
+            within = np.random.default_rng(1).random(LOOKED_AT)  # one row of each of as many parts
+            seen = ((np.arange(LOOKED_AT) + within) * (n / LOOKED_AT)).astype(np.int64)
+        starts = np.cumsum([0, *(part.shape[0] for part in parts)])
+        own = [_within(seen, start, part.shape[0]) for part, start in zip(parts, starts)]
+        number = n if seen is None else seen.size
+        squares = sum(
+            part.squared_columns(some) * (part.shape[0] if some is None else some.size)
+            for part, some in zip(parts, own)
+            if some is None or some.size
+        )
+        weights = 1.0 / np.maximum(squares, number * 1e-300)
+        leverages = [_leverages(part, weights, some, number) for part, some in zip(parts, own)]
         total = sum(float(leverage.sum()) for leverage in leverages)
-        return SketchPlan(n, diagonal, size, weights, total, leverages if len(parts) == 1 else [])
+        kept = leverages if len(parts) == 1 else []
+        return SketchPlan(n, diagonal, size, weights, total, seen, kept)
 
     def drawn(self, model: LinearModel, start: int) -> Sketch:
         """Return the sketch of a model whose rows begin at `start` of all rows."""
         if self.weights is None:
             return Sketch(model, self.diagonal)
+        number = self.n_rows if self.seen is None else self.seen.size
+        own = _within(self.seen, start, model.n_rows)
         if len(self._leverages) == 1:  # all rows are here, and they are drawn once
             leverage = self._leverages.pop()
         else:
-            leverage = model.features.squares_of(self.weights) + 1 / self.n_rows
-        share = np.minimum(1.0, 0.5 * self.size * (leverage / self.total + 1 / self.n_rows))
+            leverage = _leverages(model.features, self.weights, own, number)
+        share = np.minimum(1.0, 0.5 * self.size * (leverage / self.total + 1 / number))
+        before = start if self.seen is None else int(np.searchsorted(self.seen, start))
         rng = np.random.default_rng(0)
-        rng.bit_generator.advance(start)  # type: ignore[attr-defined]
-        index = np.flatnonzero(rng.random(model.n_rows) < share)
-        return Sketch(model, self.diagonal, index, 1.0 / share[index])
+        rng.bit_generator.advance(before)  # type: ignore[attr-defined]
+        drawn = np.flatnonzero(rng.random(share.size) < share)
+        mass = self.n_rows / number / share[drawn]
+        return Sketch(model, self.diagonal, drawn if own is None else own[drawn], mass)
+
+
+def _within(seen: np.ndarray | None, start: int, n: int) -> np.ndarray | None:
+    """Return which of the rows looked at belong to a part of `n` rows, by their numbers there."""
+    if seen is None:
+        return None
+    first, last = np.searchsorted(seen, [start, start + n])
+    return seen[first:last] - start
+
+
+def _leverages(
+    features: Features, weights: np.ndarray, index: np.ndarray | None, number: int
+) -> np.ndarray:
+    if index is not None and index.size == 0:
+        return np.empty(0)
+    return to_numpy(features.squares_of(weights, index)) + 1 / number
 
 
 class Sketch:
@@ -118,7 +160,6 @@ class Sketch:
     Parameters
     ----------
     model : LinearModel
-        With its features in NumPy or SciPy.
     diagonal : bool
         Whether only the diagonal of Gram matrices is made.
     index : ndarray, optional
@@ -145,19 +186,21 @@ class Sketch:
         whole = len(self.index) == n
         self._features = model.features if whole else model.features.rows(np.asarray(self.index))
         self._intercept = model.intercept
-        self._rows: np.ndarray | None = None  # all of J, where that is little beside the data
+        self._rows: Array | None = None  # all of J, where that is little beside the data
         self._sparse = _stays_sparse(self._features)
         self._dtype = np.dtype(np.float64 if d <= DOUBLE_UP_TO else np.float32)
         size = self._dtype.itemsize * len(self.index) * d
         small = size <= KEPT_DENSE * _bytes(model.features.A)
-        if small and not self.diagonal and not self._sparse and len(self.index):
+        if not self._features.on_host:
+            self._rows = None if diagonal else self._features.jacobian(self._intercept)
+        elif small and not self.diagonal and not self._sparse and len(self.index):
             self._rows = np.vstack([self._dense(some) for some in self._pieces()])
 
     def scores(self, x: np.ndarray) -> np.ndarray:
         """Return the scores of the rows."""
         if not self._intercept:
-            return self._features.times(x)
-        return self._features.times(x[:-1]) + float(x[-1])
+            return to_numpy(self._features.times(x))
+        return to_numpy(self._features.times(x[:-1], float(x[-1])))
 
     def gram(self, weights: np.ndarray) -> np.ndarray:
         """Return ``J' diag(weights) J`` for ``weights >= 0``, with `J` the derivative of the scores.
@@ -170,6 +213,9 @@ class Sketch:
         if self.diagonal:
             diagonal = self._features.squares_under(weights)
             return np.append(diagonal, weights.sum()) if self._intercept else diagonal
+        if self._rows is not None and is_tensor(self._rows):
+            weighted = self._rows * like(weights, self._rows)[:, None]
+            return np.asfortranarray(to_numpy(self._rows.T @ weighted), dtype=self._dtype)
         if self._sparse:
             return _sparse_gram(self._features, weights, self._intercept)
         roots = np.sqrt(weights, dtype=self._dtype, casting="same_kind")[:, None]

@@ -84,6 +84,9 @@ class LearningProblem(Problem):
         self.rows, self.combination = rows, combination
         self.domain = domain if domain is not None else WholeSpace()
         self.dim, self.n_constraints, self.start = rows.dim, combination.n_constraints, rows.start
+        self.solved_on_host = (
+            rows.linear
+        )  # rows on a device then exchange a few numbers per column with it
         if self.domain.dim not in (None, self.dim):
             rule = f"must have the model's dimension {self.dim}"
             _check.fail(owner, "domain", rule, self.domain.dim)

@@ -3,6 +3,8 @@
 from equipoise.rows._block_sums import BlockSums
 from equipoise.rows._blocks import Blocks
 from equipoise.rows._cross_table import Confusion
+from equipoise.rows._device_groups import DeviceGroups
+from equipoise.rows._device_table import DeviceTable
 from equipoise.rows._entries import (
     ClassLossSpec,
     FunctionSpec,
@@ -25,6 +27,7 @@ from equipoise.rows._table import ColumnMoments, Table
 __all__ = [
     "Table",
     "MemoryTable",
+    "DeviceTable",
     "Blocks",
     "RowSums",
     "MemorySums",
@@ -34,6 +37,7 @@ __all__ = [
     "GroupColumn",
     "Cell",
     "MemoryGroups",
+    "DeviceGroups",
     "BlockGroups",
     "Subgroup",
     "Tally",

@@ -156,6 +156,11 @@ class BlockSums(RowSums):
         """Return the scores that predictions are made from, of all blocks."""
         return np.concatenate([part.predicted(x) for part in self.parts])
 
+    def class_scores(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the scores that predictions are made from, the class and the weight of every row."""
+        scores, positive, weights = zip(*(part.class_scores(x) for part in self.parts))
+        return np.concatenate(scores), np.concatenate(positive), np.concatenate(weights)
+
     def positives(self, x: np.ndarray) -> tuple[int, int]:
         """Return how many of the rows that count are predicted positive, and how many count."""
         counts = [part.positives(x) for part in self.parts]

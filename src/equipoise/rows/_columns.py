@@ -8,8 +8,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from equipoise._array import Array, namespace, placed, to_numpy
+
 # Rows of sparse data that are handled at a time, so that the data are not copied as a whole. Chosen.
 SPARSE_CHUNK_ROWS = 1 << 14
+
+# Bytes of a tensor that are made double precision at a time. Chosen: many small pieces would be slower on an
+# accelerator.
+CONVERTED_BYTES = 1 << 27
 
 # Rows of dense data that are handled at a time. Chosen: they stay in the cache of a core.
 DENSE_CHUNK_ROWS = 1 << 10
@@ -50,6 +56,40 @@ def squared_distances(
         count += np.bincount(index, minlength=d)
     absent = np.where(count < X.shape[0], weight.sum() - stored, 0.0)
     return (total + absent * center**2)[columns]
+
+
+def tensor_moments(X: Array, weight: Array | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the `column_moments` of a tensor, on its device."""
+    sums: Any = None
+    for part, own in _tensor_pieces(X, weight):
+        present = namespace(part).astype(part != 0, part.dtype)
+        some = [own @ part, own @ (part * part), own @ present]
+        sums = some if sums is None else [a + b for a, b in zip(sums, some)]
+    total, square, present = map(to_numpy, sums)
+    return total, square, present
+
+
+def tensor_distances(
+    X: Array, weight: Array | None, center: np.ndarray, columns: np.ndarray
+) -> np.ndarray:
+    """Return the `squared_distances` of a tensor, on its device."""
+    chosen = placed(columns, X)
+    middle, sums = namespace(X).asarray(center[columns], device=X.device), 0.0
+    for part, own in _tensor_pieces(X, weight):
+        apart = part[:, chosen] - middle
+        sums = sums + own @ (apart * apart)
+    return to_numpy(sums)
+
+
+def _tensor_pieces(X: Array, weight: Array | None) -> Iterator[tuple[Array, Array]]:
+    """Yield some rows of a tensor at a time in double precision, and their weights."""
+    xp, rows = namespace(X), max(1, CONVERTED_BYTES // (8 * X.shape[1]))
+    for start in range(0, X.shape[0], rows):
+        part = xp.astype(X[start : start + rows], xp.float64)
+        if weight is None:
+            yield part, xp.ones(part.shape[0], dtype=xp.float64, device=X.device)
+        else:
+            yield part, weight[start : start + rows]
 
 
 def _pieces(X: Any, weight: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:

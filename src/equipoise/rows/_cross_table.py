@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from equipoise._array import Array, counted, is_tensor, namespace
+
 
 @dataclass(frozen=True)
 class Confusion:
@@ -43,37 +45,39 @@ class CrossTable:
 
     Attributes
     ----------
-    codes : ndarray of shape (n,)
+    codes : array or tensor of shape (n,)
         Twice the number of the row's group, plus its label.
-    weight : ndarray of shape (n,) or None
+    weight : array or tensor of shape (n,), or None
     unpredicted : Confusion
         With no row predicted positive.
     """
 
-    codes: np.ndarray
-    weight: np.ndarray | None
+    codes: Array
+    weight: Array | None
     unpredicted: Confusion
 
     @staticmethod
-    def of(
-        positive: np.ndarray, weight: np.ndarray | None, groups: np.ndarray | None, count: int
-    ) -> CrossTable:
+    def of(positive: Array, weight: Array | None, groups: Array | None, count: int) -> CrossTable:
         """Count the rows of `count` groups, whose numbers are `groups`, or of all rows together."""
-        codes = positive.astype(np.min_scalar_type(2 * count - 1))
+        if is_tensor(positive):
+            codes = namespace(positive).astype(positive, namespace(positive).int32)
+        else:
+            codes = positive.astype(np.min_scalar_type(2 * count - 1))
+            groups = None if groups is None else groups.astype(codes.dtype)
         if groups is not None:
-            codes += 2 * groups.astype(codes.dtype)
+            codes = codes + 2 * groups
 
-        def counted(weights: np.ndarray | None) -> np.ndarray:
-            return np.bincount(codes, weights, minlength=2 * count).reshape(count, 2)
+        def table(weights: Array | None) -> np.ndarray:
+            return counted(codes, weights, 2 * count).reshape(count, 2)
 
-        rows = counted(None)
-        heavy = rows.astype(np.float64) if weight is None else counted(weight)
-        squares = heavy if weight is None else counted(weight**2)
+        rows = table(None)
+        heavy = rows.astype(np.float64) if weight is None else table(weight)
+        squares = heavy if weight is None else table(weight**2)
         return CrossTable(codes, weight, Confusion(rows, heavy, squares, np.zeros((count, 2))))
 
-    def predicting(self, positive: np.ndarray) -> Confusion:
+    def predicting(self, positive: Array) -> Confusion:
         """Return the counts where these rows are predicted positive."""
         known = self.unpredicted
         weight = None if self.weight is None else self.weight[positive]
-        found = np.bincount(self.codes[positive], weight, minlength=known.rows.size)
+        found = counted(self.codes[positive], weight, known.rows.size)
         return replace(known, positive=found.reshape(-1, 2).astype(np.float64))

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from equipoise import _check
+from equipoise._array import on_host
 
 PARAMETER = "sensitive_features"
 
@@ -27,7 +28,8 @@ def columns_of(owner: str, features: Any) -> dict[str, Any]:
     elif hasattr(features, "to_numpy"):  # a series
         named = {str(getattr(features, "name", None) or "group"): features}
     else:
-        array = features if isinstance(features, np.ndarray) else _from_list(owner, features)
+        array = on_host(features)
+        array = array if isinstance(array, np.ndarray) else _from_list(owner, array)
         if array.ndim == 2 and array.shape[1] != 1:
             named = {f"column {i}": array[:, i] for i in range(array.shape[1])}
         else:
@@ -53,7 +55,7 @@ def _from_list(owner: str, values: Any) -> np.ndarray:
 
 def array_of(owner: str, name: str, column: Any, n: int) -> np.ndarray:
     """Return a column as a NumPy vector of length `n`."""
-    array = column.to_numpy() if hasattr(column, "to_numpy") else column
+    array = column.to_numpy() if hasattr(column, "to_numpy") else on_host(column)
     array = array if isinstance(array, np.ndarray) else _from_list(owner, array)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
@@ -91,9 +93,9 @@ def coded(owner: str, name: str, array: np.ndarray) -> tuple[list[Any], np.ndarr
         raise _check.InputError(owner, f"`{PARAMETER}` {reason}", PARAMETER)
     if array.dtype.kind != "O":
         unique, inverse = np.unique(array, return_inverse=True)
-        _check_count(owner, name, len(unique), len(array))
+        check_count(owner, name, len(unique), len(array))
         return unique.tolist(), inverse.ravel()
-    _check_count(owner, name, len(distinct), len(array))
+    check_count(owner, name, len(distinct), len(array))
     values = in_order(distinct)
     position = {value: code for code, value in enumerate(values)}
     codes = np.fromiter(map(position.__getitem__, rows), dtype=np.int64, count=len(rows))
@@ -118,7 +120,7 @@ def _is_missing(value: Any) -> bool:
         return True
 
 
-def _check_count(owner: str, name: str, count: int, n: int) -> None:
+def check_count(owner: str, name: str, count: int, n: int) -> None:
     if count > MAX_GROUPS or (count > 20 and count > n / 2):
         too_many(owner, name, count, n)
 

@@ -47,7 +47,7 @@ class MemoryRows(Table):
         owner = _check.text("MemoryTable", "owner", owner)
         self._y = _check.labels(owner, "y", y)
         n = self.n_rows = self._y.size
-        self.labels = _labels(owner, self._y, classes)
+        self.labels = labels_of(owner, self._y, classes)
         self.order: np.ndarray | None = None
         self._whole: tuple[np.ndarray, int] | None = None  # of a part: its rows, of how many
         shape = (n, 0) if X is None else tuple(getattr(X, "shape", ()))
@@ -197,7 +197,8 @@ class MemoryRows(Table):
         )
 
 
-def _labels(owner: str, y: np.ndarray, classes: Any) -> np.ndarray:
+def labels_of(owner: str, y: np.ndarray, classes: Any) -> np.ndarray:
+    """Return the classes in the order given, by default sorted; `y` has no others."""
     found = np.unique(y)
     if classes is None:
         return found

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import Array, to_numpy
+from equipoise._array import (
+    Array,
+    count,
+    counted,
+    in_double,
+    is_tensor,
+    namespace,
+    placed,
+    places_among,
+    to_numpy,
+)
 from equipoise.models import Model, ModelPoint, Sketch
 from equipoise.rows._cross_table import Confusion
 from equipoise.rows._row_sums import NearKinks, RowSums
@@ -18,6 +28,7 @@ from equipoise.rows._sums import Sums, sums_at
 from equipoise.terms import Scores, ScoreSum, ScoreSumPoint, SumBounds
 
 if TYPE_CHECKING:
+    from equipoise.rows._device_table import DeviceTable
     from equipoise.rows._entries import SumSpec
     from equipoise.rows._memory_table import MemoryTable
 
@@ -27,18 +38,20 @@ MIN_HEAVY_ROWS, MAX_HEAVY_ROWS = 512, 4096
 
 
 class MemorySums(RowSums):
-    """Sums over rows that are in memory: a model of the rows, and sums of its scores.
+    """Sums over rows in memory, of the host or of a device: a model of them, and sums of its scores.
 
     Parameters
     ----------
     model : Model
     sums : ScoreSum
         Over the model's rows.
-    table : MemoryTable, optional
+    table : MemoryTable or DeviceTable, optional
         The labels, weights and groups of the rows, where predictions are to be counted by them.
     """
 
-    def __init__(self, model: Model, sums: ScoreSum, table: MemoryTable | None = None) -> None:
+    def __init__(
+        self, model: Model, sums: ScoreSum, table: MemoryTable | DeviceTable | None = None
+    ) -> None:
         _check.kind("MemorySums", "model", model, Model)
         _check.kind("MemorySums", "sums", sums, ScoreSum)
         self.model, self.sums, self.table = model, sums, table
@@ -114,6 +127,8 @@ class MemorySums(RowSums):
         if not self.model.linear:
             return None
         scores = self.model.scores(x)
+        if is_tensor(scores):
+            return None
         found = self.sums.kinks(Scores(scores), width)
         if found is None or not 0 < found.rows.size <= most:
             return None
@@ -138,40 +153,42 @@ class MemorySums(RowSums):
 
     def predicted(self, x: np.ndarray) -> np.ndarray:
         """Return the scores that predictions are made from."""
-        return self.model.predicted(x)
+        return to_numpy(self.model.predicted(x))
 
     def positives(self, x: np.ndarray) -> tuple[int, int]:
         """Return how many of the rows that count are predicted positive, and how many count."""
-        used = self.sums.used
-        positive = np.count_nonzero((self.model.predicted(x) > 0) & used)
-        return int(positive), int(np.count_nonzero(used))
+        scores = self.model.predicted(x)
+        used = placed(self.sums.used, scores)
+        return count((scores > 0) & used), count(used)
 
     def at_thresholds(self, x: np.ndarray, edges: np.ndarray) -> np.ndarray:
         """Return the sums with each of the numbers subtracted from all scores: no products."""
-        scores = to_numpy(self.model.scores(x))
+        scores = in_double(self.model.scores(x))
         found = [self.sums.values(scores - edge) for edge in edges]
         return np.array(found).reshape(len(edges), self.n_sums)
 
     def above(self, x: np.ndarray, edges: np.ndarray) -> np.ndarray:
         """Return the thresholded sums at each threshold."""
-        return self.sums.above(np.searchsorted(edges, self.model.predicted(x)), len(edges))
+        return self.sums.above(places_among(edges, self.model.predicted(x)), len(edges))
 
     def classes_above(self, x: np.ndarray, edges: np.ndarray) -> np.ndarray:
         """Return the weight of the rows of each class above each threshold."""
-        cells = 2 * np.searchsorted(edges, self.model.predicted(x)) + self._table.positive
-        between = np.bincount(cells, self._table.weights(), 2 * (len(edges) + 1)).reshape(-1, 2)
+        cells = 2 * places_among(edges, self.model.predicted(x)) + self._table.positive
+        between = counted(cells, self._table.weight, 2 * (len(edges) + 1)).reshape(-1, 2)
         return np.cumsum(between[:0:-1], axis=0)[::-1]
 
     def sorted_scores(self, x: np.ndarray) -> np.ndarray:
         """Return the scores of the rows that count, ascending."""
-        return np.sort(self.model.predicted(x)[self.sums.used])
+        scores = self.model.predicted(x)
+        scores = scores[placed(self.sums.used, scores)]
+        return to_numpy(namespace(scores).sort(scores))
 
     def score_moments(self, x: np.ndarray, center: float) -> np.ndarray:
         """Return weighted sums of the scores and their squares."""
-        apart, weight = to_numpy(self.model.scores(x)) - center, self._table.weight
+        apart, weight = in_double(self.model.scores(x)) - center, self._table.weight
         if weight is None:
-            return np.array([apart.size, apart.sum(), apart @ apart])
-        return np.array([weight.sum(), weight @ apart, weight @ apart**2])
+            return np.array([apart.shape[0], float(apart.sum()), float(apart @ apart)])
+        return np.array([float(weight.sum()), float(weight @ apart), float(weight @ apart**2)])
 
     def score_products(self, x: np.ndarray, center: float) -> np.ndarray:
         """Return the weighted sum of the scores, each times its slope."""
@@ -185,18 +202,28 @@ class MemorySums(RowSums):
 
     def wrong_by_class(self, x: np.ndarray) -> np.ndarray:
         """Return the weight of the rows of each class that are predicted as another."""
-        scores, table = self.model.predicted(x), self._table
+        scores, table = to_numpy(self.model.predicted(x)), self._table
         codes = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         wrong = np.asarray(table.classes)[codes] != table.y
-        weight = table.weights() * wrong
+        weight = to_numpy(table.weights()) * wrong
         return np.array([float(weight[table.y == label].sum()) for label in table.classes])
 
+    def class_scores(self, x: np.ndarray) -> tuple[Array, Array, Array]:
+        """Return the scores that predictions are made from, the class and the weight of every row."""
+        return self.model.predicted(x), self._table.positive, self._table.weights()
+
     def gathered(self) -> MemorySums:
-        """Return itself."""
-        return self
+        """Return the rows on the host: itself, if they are there."""
+        model = self.model.gathered()
+        if model is self.model:
+            return self
+        table = None if self.table is None else self.table.labelled()
+        changed = MemorySums(model, self.sums.rows(np.arange(self.n_rows), 1.0), table)
+        changed._rounded = self._rounded
+        return changed
 
     @property
-    def _table(self) -> MemoryTable:
+    def _table(self) -> MemoryTable | DeviceTable:
         if self.table is None:
             raise ValueError("MemorySums: labels and weights are needed; make it by a table.")
         return self.table

@@ -60,7 +60,7 @@ class MemoryTable(MemoryRows):
         weight = self.weights(entry.subgroup.over)[rows]
         true = 0.0
         if entry.base in ("error", "churn"):
-            true = float(weight[self._truth(entry)[rows]].sum())
+            true = float(weight[self.truth_of(entry)[rows]].sum())
         return Tally(len(rows), float(weight.sum()), float((weight**2).sum()), true)
 
     def _rows_of(self, subgroup: Subgroup) -> np.ndarray:
@@ -87,7 +87,7 @@ class MemoryTable(MemoryRows):
         code = column.find(values[0] if single else values)
         return column.members(code) if code is not None else np.empty(0, np.int32)
 
-    def _truth(self, entry: RateEntry) -> np.ndarray:
+    def truth_of(self, entry: RateEntry) -> np.ndarray:
         """Return which rows are positive by their label, or by the reference predictions."""
         if entry.base == "error":
             return self.positive
@@ -113,7 +113,7 @@ class MemoryTable(MemoryRows):
             index = self._rows_of(entry.subgroup)
             share = self.weights(entry.subgroup.over)[index] / entry.total
             if entry.base in ("error", "churn"):  # P(wrong) = P(truth) + sum (1 - 2 truth) sigma
-                share = np.where(self._truth(entry)[index], -share, share)
+                share = np.where(self.truth_of(entry)[index], -share, share)
             rows.append(index)
             values.append(share)
         ends = np.cumsum([len(part) for part in rows])

@@ -125,6 +125,13 @@ class RowSums(ABC):
         """Return the scores of all rows in one place, rounded as predictions will round them."""
 
     @abstractmethod
+    def class_scores(self, x: np.ndarray) -> tuple[Array, Array, Array]:
+        """Return the scores of all rows as predictions round them, their class and their weight.
+
+        A class is True for the positive one. All three are tensors where the rows are.
+        """
+
+    @abstractmethod
     def positives(self, x: np.ndarray) -> tuple[int, int]:
         """Return how many of the rows that count are predicted positive, and how many count."""
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from equipoise import _check
+from equipoise._array import is_tensor, namespace, to_numpy
 from equipoise._problem import Problem
 from equipoise.problems._answers import check_attributes
 from equipoise.run._budget import Budget
@@ -47,7 +50,7 @@ def solve(
         default one is chosen by the problem's facts (`equipoise.solvers.choose`).
     x0 : array of shape (d,), optional
         A point of the domain; by default the projection of the problem's `start`, or of 0. It is not
-        changed.
+        changed. From a tensor, the result is one on its device.
     max_steps : int
     tol : float
         Stop once stationarity, violation and complementarity of the output are all at most `tol`.
@@ -96,7 +99,9 @@ def solve(
     check_attributes(owner, problem)
     tol = _check.non_negative(owner, "tol", tol)
     method = _solver(problem, solver, tol)
-    start = starting_point(owner, problem, x0)
+    given = start = starting_point(owner, problem, x0)
+    if problem.solved_on_host:
+        start = to_numpy(start) if is_tensor(start) else start
     max_steps = _check.count(owner, "max_steps", max_steps)
     if max_seconds is not None:
         max_seconds = _check.non_negative(owner, "max_seconds", max_seconds)
@@ -116,13 +121,17 @@ def solve(
     if budget is not None:
         _check.kind(owner, "budget", budget, Budget)
     check_needs(method, problem, start)
-    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite shows in the status
-        if budget is not None:
-            run = Run(problem, method, start, seed, tol, density, checkpoint, budget, second_order)
-            return go(run, max_steps, max_seconds)
-        with Budget(callback=callback, progress=progress, name=type(method).__name__) as own:
-            run = Run(problem, method, start, seed, tol, density, checkpoint, own, second_order)
-            return go(run, max_steps, max_seconds)
+    with ExitStack() as stack:
+        stack.enter_context(np.errstate(over="ignore", invalid="ignore"))  # it shows in the status
+        if budget is None:
+            name = type(method).__name__
+            budget = stack.enter_context(Budget(callback=callback, progress=progress, name=name))
+        run = Run(problem, method, start, seed, tol, density, checkpoint, budget, second_order)
+        result = go(run, max_steps, max_seconds)
+    if given is start:
+        return result
+    xp = namespace(given)  # in double precision, as the certificate says
+    return replace(result, x=xp.asarray(result.x, dtype=xp.float64, device=given.device))
 
 
 def _solver(problem: Problem, solver: Solver | str, tol: float) -> Solver:

@@ -7,6 +7,7 @@ from equipoise.terms._class_losses import (
 )
 from equipoise.terms._combination import Combination, CombinationPoint, FunctionBounds
 from equipoise.terms._correlation import Correlation
+from equipoise.terms._device_weights import DeviceWeights
 from equipoise.terms._fixed_predictions import Identity, fixed_predictions
 from equipoise.terms._function_of_scores import FunctionOfScores
 from equipoise.terms._functionals import Functional, Ratio, SquaredGaps
@@ -53,6 +54,7 @@ __all__ = [
     "RowKinks",
     "Rates",
     "RowWeights",
+    "DeviceWeights",
     "PairSums",
     "ListedPairs",
     "PairFunction",

@@ -124,7 +124,7 @@ class ClassLosses(ScoreSum):
         changed.loss, changed.smooth = self.loss.smoothed(width), True
         return changed
 
-    def bounds(self, lengths: np.ndarray | None) -> SumBounds:
+    def bounds(self, lengths: Array | None) -> SumBounds:
         r"""Return constants for linear scores.
 
         The gradient of one row's loss has the block norm

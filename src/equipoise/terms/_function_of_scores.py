@@ -109,7 +109,7 @@ class FunctionOfScores(ScoreSum):
             self._back = np.argsort(self._seen, kind="stable")
         self._labels, self._columns = self.y[self._seen], _taken(self.groups, self._seen)
 
-    def bounds(self, lengths: np.ndarray | None) -> SumBounds:
+    def bounds(self, lengths: Array | None) -> SumBounds:
         """Return bounds that say nothing."""
         return SumBounds.unknown(1)
 

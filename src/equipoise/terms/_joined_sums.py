@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import reduce
+from operator import or_
 from typing import Any, final
 
 import numpy as np
 from scipy import sparse
 
 from equipoise import _check
-from equipoise._array import Array, namespace
+from equipoise._array import Array, is_tensor, namespace, placed
 from equipoise.terms._kinks import RowKinks
 from equipoise.terms._score_sum import ScoreSum, ScoreSumPoint, SumBounds
 from equipoise.terms._scores import Scores
@@ -82,7 +84,7 @@ class JoinedSums(ScoreSum):
         """Return the thresholded sums of every part."""
         return np.concatenate([part.thresholded(scores) for part in self.parts])
 
-    def above(self, places: np.ndarray, count: int) -> np.ndarray:
+    def above(self, places: Array, count: int) -> np.ndarray:
         """Return the thresholded sums of every part, for each threshold."""
         return np.hstack([part.above(places, count) for part in self.parts])
 
@@ -90,14 +92,16 @@ class JoinedSums(ScoreSum):
         """Return the sums over some rows, of every part."""
         return self._with(part.rows(index, scale) for part in self.parts)
 
-    def bounds(self, lengths: np.ndarray | None) -> SumBounds:
+    def bounds(self, lengths: Array | None) -> SumBounds:
         """Return the constants of every part."""
         return SumBounds.joined([part.bounds(lengths) for part in self.parts])
 
     @property
-    def used(self) -> np.ndarray:
+    def used(self) -> Array:
         """Which rows some part depends on."""
-        return np.logical_or.reduce([part.used for part in self.parts])
+        found = [part.used for part in self.parts]
+        beside = next(filter(is_tensor, found), None)
+        return reduce(or_, found if beside is None else [placed(part, beside) for part in found])
 
     @property
     def uses_threshold(self) -> bool:

@@ -105,7 +105,7 @@ class PairSums(ScoreSum):
         changed.function = self.function.sharpened(k)
         return changed
 
-    def bounds(self, lengths: np.ndarray | None) -> SumBounds:
+    def bounds(self, lengths: Array | None) -> SumBounds:
         r"""Return constants for scores ``<a_j, x>`` with ``|a_j| = lengths_j``.
 
         The gradient of one pair is ``phi'(t) (a_i - a_j)``, no longer than both lengths together;
@@ -118,7 +118,7 @@ class PairSums(ScoreSum):
         if lengths is None:
             unknown = np.full(self.size, np.inf)
             return SumBounds(unknown, unknown, unknown, least, largest)
-        own = np.asarray(lengths, np.float64)[self._rows]
+        own = to_numpy(lengths)[self._rows]
         first, second = self._moment(own), self._moment(own**2)
         slope = self.function.lipschitz * (first[0] * mass[1] + mass[0] * first[1])
         squares = 2.0 * (second[0] * mass[1] + mass[0] * second[1])

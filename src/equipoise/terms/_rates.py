@@ -9,7 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from equipoise import _check
-from equipoise._array import Array
+from equipoise._array import Array, is_tensor, placed, to_numpy
+from equipoise.terms._device_weights import DeviceWeights
 from equipoise.terms._kinks import RowKinks
 from equipoise.terms._placed import Placed
 from equipoise.terms._pointwise import Pointwise
@@ -27,8 +28,8 @@ class Rates(ScoreSum):
     Parameters
     ----------
     function : Pointwise
-    weights : RowWeights, or a matrix of shape (n, R)
-    sign : array of shape (n,), optional
+    weights : RowWeights, DeviceWeights, or a matrix of shape (n, R)
+    sign : array or tensor of shape (n,), optional
         1 and -1 for a function of the margin; without it, `phi` is taken of the score.
 
     Examples
@@ -43,11 +44,12 @@ class Rates(ScoreSum):
 
     def __init__(self, function: Pointwise, weights: Any, sign: Any = None) -> None:
         self.function = _check.kind("Rates", "function", function, Pointwise)
-        self.weights = weights if isinstance(weights, RowWeights) else RowWeights(weights)
+        ready = isinstance(weights, RowWeights | DeviceWeights)
+        self.weights = weights if ready else RowWeights(weights)
         self.n_rows, self.size = self.weights.shape
         self.smooth = function.kink is None
         self.sign = None if sign is None else _signs(sign, self.n_rows)
-        self._placed = Placed(partial(np.asarray, self.sign))
+        self._placed = Placed(partial(np.asarray, self.sign))  # called for a sign on the host alone
 
     def at(self, scores: Scores) -> ScoreSumPoint:
         """Evaluate the rates."""
@@ -80,7 +82,7 @@ class Rates(ScoreSum):
         self._check_scores(scores)
         return self.weights.rates(self.function.thresholded(self.margins(scores)))
 
-    def above(self, places: np.ndarray, count: int) -> np.ndarray:
+    def above(self, places: Array, count: int) -> np.ndarray:
         """Return the thresholded rates for each threshold: one pass over the weights for all."""
         if not self.function.counts or self.sign is not None:
             return np.full((count, self.size), np.nan)
@@ -91,7 +93,7 @@ class Rates(ScoreSum):
 
     def rows(self, index: np.ndarray, scale: float) -> Rates:
         """Return the rates over some rows, times `scale`."""
-        sign = None if self.sign is None else self.sign[index]
+        sign = None if self.sign is None else to_numpy(self.sign[placed(index, self.sign)])
         return Rates(self.function, self.weights.rows(index, scale), sign)
 
     def sharpened(self, k: float) -> Rates:
@@ -102,7 +104,7 @@ class Rates(ScoreSum):
         """Return the rates of the function with its kink rounded."""
         return Rates(self.function.smoothed(width), self.weights, self.sign)
 
-    def bounds(self, lengths: np.ndarray | None) -> SumBounds:
+    def bounds(self, lengths: Array | None) -> SumBounds:
         r"""Return constants for scores ``<a_j, x>`` with ``|a_j| = lengths_j``.
 
         With :math:`u_r = \sum_j |W_{jr}| |a_j|` and :math:`v_r` the same with squared lengths, a rate
@@ -131,7 +133,7 @@ class Rates(ScoreSum):
         return _times(low, plus) - _times(high, minus), _times(high, plus) - _times(low, minus)
 
     @property
-    def used(self) -> np.ndarray:
+    def used(self) -> Array:
         """Which rows have a weight."""
         return self.weights.used
 
@@ -161,7 +163,8 @@ class Rates(ScoreSum):
         return self.weights.matrix.T @ sparse.diags_array(change)
 
     def _sign(self, scores: Array) -> Array:
-        return self.sign if isinstance(scores, np.ndarray) else self._placed.at(scores)
+        at_hand = isinstance(scores, np.ndarray) or is_tensor(self.sign)
+        return self.sign if at_hand else self._placed.at(scores)
 
     def _check_scores(self, scores: Scores) -> None:
         shape = tuple(scores.shape)
@@ -172,8 +175,12 @@ class Rates(ScoreSum):
         return Rates, (self.function, self.weights, self.sign)
 
 
-def _signs(sign: Any, n: int) -> np.ndarray:
-    """Return `sign` as int8: a product with float32 scores stays float32."""
+def _signs(sign: Any, n: int) -> Array:
+    """Return `sign` as int8: a product with float32 scores stays float32; a tensor as it is."""
+    if is_tensor(sign):
+        if tuple(sign.shape) != (n,) or not bool((sign * sign == 1).all()):
+            _check.fail("Rates", "sign", f"must hold {n} numbers 1 and -1", tuple(sign.shape))
+        return sign
     given = sign if isinstance(sign, np.ndarray) and sign.dtype == np.int8 else None
     signs = _check.vector("Rates", "sign", sign, n) if given is None else given
     if signs.shape != (n,):

@@ -110,14 +110,16 @@ class RowWeights:
         entries *= scale
         return part
 
-    def moments(self, lengths: np.ndarray | None) -> list[tuple[np.ndarray, np.ndarray]]:
+    def moments(self, lengths: Array | None) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the `sides` of ``lengths**p``, p = 0, 1, 2 (0 alone without lengths).
 
         They are remembered for the same array `lengths`.
         """
         if self._moments is None or self._moments[0] is not lengths:
             powers = [np.ones(self.shape[0])]
-            powers += [] if lengths is None else [lengths, lengths * lengths]
+            if lengths is not None:
+                own = to_numpy(lengths)
+                powers += [own, own * own]
             self._moments = lengths, [self.sides(power) for power in powers]
         return self._moments[1]
 

@@ -122,7 +122,7 @@ class ScoreSum(ABC):
         """Return the sums over the rows `index` alone, times `scale`."""
 
     @abstractmethod
-    def bounds(self, lengths: np.ndarray | None) -> SumBounds:
+    def bounds(self, lengths: Array | None) -> SumBounds:
         """Return constants for scores that are linear in the parameters.
 
         `lengths` holds the norm of each score's gradient; None where scores are not linear: then
@@ -131,7 +131,7 @@ class ScoreSum(ABC):
 
     @property
     @abstractmethod
-    def used(self) -> np.ndarray:
+    def used(self) -> Array:
         """Which rows the sums depend on, a boolean array (n,)."""
 
     @property
@@ -165,7 +165,7 @@ class ScoreSum(ABC):
         """Return what every row's prediction, turned over, adds to the thresholded sums: (R, n)."""
         return sparse.csr_array((self.size, self.n_rows))
 
-    def above(self, places: np.ndarray, count: int) -> np.ndarray:
+    def above(self, places: Array, count: int) -> np.ndarray:
         """Return the thresholded sums (count, R) for each of `count` ascending thresholds.
 
         `places` holds the number of thresholds below each row's score. NaN where a sum does not follow

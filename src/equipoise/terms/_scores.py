@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from equipoise._array import Array, namespace
+from equipoise._array import Array, is_tensor, namespace
 
 
 class Scores:
@@ -12,7 +12,8 @@ class Scores:
 
     All come from ``exp(-|s|)``, which never overflows; it is computed when first needed, and shared
     with the views that `margins` makes, so losses of ``+s`` and ``-s`` and rates of ``s`` cost one
-    exponential together. Only the exponential is kept.
+    exponential together. Only the exponential is kept. Tensors have functions of their own, which
+    are faster, and keep the scores instead.
 
     Parameters
     ----------
@@ -41,6 +42,14 @@ class Scores:
     @property
     def s(self) -> Array:
         """The scores."""
+        return self._kept if is_tensor(self._plain) else self._product()
+
+    @cached_property
+    def _kept(self) -> Array:
+        """The scores of a tensor, which are kept: an accelerator has the memory, and waits for it."""
+        return self._product()
+
+    def _product(self) -> Array:
         return self._signed if self._factor == 1.0 else self._factor * self._signed
 
     @property
@@ -69,11 +78,15 @@ class Scores:
     @property
     def sigmoid(self) -> Array:
         """``1 / (1 + exp(-s))``, accurate in both tails."""
+        if is_tensor(self._plain):  # which has a function for it
+            return namespace(self._plain).sigmoid(self.s)
         return _numerator(self._signed >= 0, self._even.decay) * self._even.larger
 
     @property
     def complement(self) -> Array:
         """``1 - sigmoid(s) = sigmoid(-s)``, accurate in both tails."""
+        if is_tensor(self._plain):
+            return namespace(self._plain).sigmoid(-self.s)
         return _numerator(self._signed <= 0, self._even.decay) * self._even.larger
 
     @property
@@ -81,12 +94,14 @@ class Scores:
         """``log(1 + exp(-s))``."""
         s = self.s
         xp = namespace(s)
+        if is_tensor(s):
+            return xp.logaddexp(xp.zeros((), dtype=s.dtype, device=s.device), -s)
         return self._even.log1p + xp.maximum(-s, xp.zeros_like(s))
 
     @property
     def variance(self) -> Array:
         """``sigmoid(s) * sigmoid(-s)``, the derivative of the sigmoid."""
-        return self._even.variance
+        return self.sigmoid * self.complement if is_tensor(self._plain) else self._even.variance
 
     @property
     def positive(self) -> Array:

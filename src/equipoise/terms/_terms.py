@@ -130,7 +130,7 @@ class Terms:
         """Return the terms with this added to the constraints; see `Combination.shifted`."""
         return Terms(self.sums, self.combination.shifted(shift))
 
-    def bounds(self, lengths: np.ndarray | None) -> FunctionBounds:
+    def bounds(self, lengths: Array | None) -> FunctionBounds:
         """Return constants for scores linear in the parameters; see `ScoreSum.bounds`."""
         return self.combination.bounds(self.sums.bounds(lengths))
 

@@ -1,6 +1,7 @@
 """Sums of functions of scores, and what is made of them."""
 
 import numpy as np
+import torch
 
 from equipoise import terms
 from equipoise.terms import Combination, Logistic, PairLoss, SigmoidPair, SquaredGaps
@@ -40,6 +41,10 @@ ARGUMENTS = {
         "sign": optional(strict(2 * Y - 1)),
     },
     "RowWeights": {"matrix": strict(WEIGHTS)},
+    "DeviceWeights": {
+        "parts": strict(torch.tensor(np.asarray(WEIGHTS).T.copy())),
+        "totals": strict(np.ones(np.shape(WEIGHTS)[1])),
+    },
     "ClassLosses": {
         "labels": told_as(strict(Y), "sample_weight"),
         "n_classes": count(2),
