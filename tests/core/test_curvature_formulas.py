@@ -59,6 +59,7 @@ def test_dependence_is_relative_to_the_largest_row():
     assert len(_orthonormal(np.diag([1e6, 1.0]))) == 2
     assert len(_orthonormal(np.diag([1e-2, 1e-6]))) == 2
     assert len(_orthonormal(np.diag([1e-2, 1e-8]))) == 1
+    assert len(_orthonormal(np.diag([1e-2, 1.5e-7]))) == 2
     np.testing.assert_allclose(np.abs(_orthonormal(np.array([[3.0, 0.0]]))), [[1.0, 0.0]])
     assert _orthonormal(np.empty((0, 2))).shape == (0, 2)
 

@@ -9,7 +9,9 @@ from scipy.sparse import csr_array
 
 from equipoise import FunctionProblem, sets
 from equipoise.sets import LinearRows
-from equipoise.solvers._sqp.arrival import first_state
+from equipoise.solvers._sqp import refinement
+from equipoise.solvers._sqp.arrival import first_state, program_at
+from equipoise.solvers._sqp.curvature import probed, updated
 from equipoise.solvers._sqp.opposites import ROUNDING, Opposites, opposite_rows
 from equipoise.solvers._sqp.quadratic_program import PRICE, SLIGHT, QuadraticProgram
 from equipoise.solvers._sqp.refinement import MAX_AMONG_FEW, refined, sharpened
@@ -243,3 +245,22 @@ def test_products_leave_the_bending_of_the_domain_apart(fresh):
     assert not after.fresh
     assert after.s[1] == pytest.approx(-state.J[0][1] / (3.0 + bend), rel=1e-3)
     assert sharpened(problem, replace(state, elastic=True), None).B is state.B
+
+
+def test_a_first_model_is_probed_with_the_bending_of_the_domain(monkeypatch):
+    monkeypatch.setattr(refinement, "PROBED_FROM", 2)
+    A = np.array([[5.0, 1.0], [1.0, 3.0]])
+    problem = FunctionProblem(
+        lambda x: (0.5 * x @ A @ x + 9 * x[0], A @ x + np.array([9.0, 0.0])),
+        domain=sets.L2Ball(1.0),
+        dim=2,
+    )
+    point = problem.at(np.array([-1.0, 0.0]))
+    state = replace(first_state(problem, point, np.zeros(0), np.eye(2)), fresh=True, least=1e9)
+    bend = program_at(problem, state).H - state.B
+    assert bend[1, 1] > 0
+    H = probed(lambda v: A @ v, state.unit) + bend
+    p = replace(program_at(problem, state), H=H).solve().s
+    after = sharpened(problem, state, lambda point, weights, g: lambda v: A @ v)
+    np.testing.assert_allclose(after.B, updated(H, p, (A + bend) @ p) - bend, rtol=1e-9)
+    np.testing.assert_allclose(after.s, p, rtol=1e-9)
