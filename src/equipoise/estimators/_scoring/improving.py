@@ -157,6 +157,8 @@ class Contest:
         scores: dict[str, np.ndarray] = {}
         everyone: dict[str, dict[str, Any]] = {FIRST: {}, **self.rivals}
         for name, change in everyone.items():
+            if self.runner.budget.wish is not None:
+                return
             try:
                 near = self._continued(self._begun(part.changed(**change)), rough=True)
             except _check.InputError:  # a group is too small in this part
