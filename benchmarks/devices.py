@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +29,11 @@ from equipoise.constraints import bind_table
 from equipoise.models import LinearUnits
 from equipoise.problems import LearningProblem
 from equipoise.rows import DeviceTable, column_scales
+from equipoise.torch import ConstrainedOptimizer
 
 BOUND = 0.001  # active at the solution
 GOALS = {"value and gradient": 4.0, "solve to 1e-4": 60.0}  # passes
-FIT_SECONDS = 1.5
+FIT_SECONDS, OVERHEAD = 1.5, 1.3
 OUTPUT = Path(__file__).parents[1] / "docs" / "devices.md"
 
 
@@ -112,6 +114,45 @@ def measured(rows: Rows) -> Iterator[tuple[str, float, float, str]]:
         yield "predict", spent, spent / once, "labels on the device"
 
 
+def trained(rows: Rows, constrained: bool, batch: int, steps: int = 100) -> Callable[[], None]:
+    """Return a call that trains a network of three layers of 512 units for some steps."""
+    torch.manual_seed(1)
+    widths, layers = [rows.X.shape[1], 512, 512, 512], []
+    for inside, outside in pairwise(widths):
+        layers += [torch.nn.Linear(inside, outside), torch.nn.ReLU()]
+    network = torch.nn.Sequential(*layers, torch.nn.Linear(widths[-1], 1)).to(rows.device)
+    adam = torch.optim.Adam(network.parameters(), 1e-3)
+    own, y, groups = rows.X[: batch * steps], rows.y[: batch * steps], rows.groups[: batch * steps]
+    rule = demographic_parity(0.02)
+    step = ConstrainedOptimizer(adam, rule, y, groups).step if constrained else None
+
+    def call() -> None:
+        for start in range(0, batch * steps, batch):
+            some = slice(start, start + batch)
+            scores = network(own[some])[:, 0]
+            loss = torch.nn.functional.binary_cross_entropy_with_logits(scores, y[some].float())
+            if step is not None:
+                step(loss, scores, y[some], groups[some])
+            else:
+                adam.zero_grad()
+                loss.backward()
+                adam.step()
+
+    return call
+
+
+def overheads(rows: Rows) -> Iterator[tuple[str, float, float]]:
+    """Yield how long a step of a network's training takes under a rule, and that as a multiple without."""
+    for batch in (1024, 16384):
+        times: list[list[float]] = [[], []]
+        calls = [trained(rows, constrained, batch) for constrained in (False, True)]
+        for _ in range(5):  # in turns
+            for call, found in zip(calls, times):
+                found.append(rows.seconds(call, 1))
+        plain, ours = min(times[0]), min(times[1])
+        yield f"a step of {batch} rows under parity", ours / 100, ours / plain
+
+
 def _copy(rows: Rows) -> float:
     """Return the seconds of a copy of the features within the device."""
     other = torch.empty_like(rows.X)
@@ -135,13 +176,19 @@ def main() -> None:
     page = Page("Rows on an accelerator", "python -m benchmarks.devices --write", about)
     packages = ("numpy", "scipy", "scikit-learn", "torch")
     page.say(f"equipoise {__version__}, {facts(*packages)}; {kind}.\n")
+    rows = Rows(n, d, given.device)
     page.table("what", "seconds", "passes", "result")
-    for name, seconds, passes, told in measured(Rows(n, d, given.device)):
+    for name, seconds, passes, told in measured(rows):
         page.row(name, figure(seconds), figure(passes), told)
         if name in GOALS:
             page.goal(f"{name}: passes", passes, GOALS[name])
         if name.startswith("fit"):
             page.goal(f"{name}: seconds", seconds, FIT_SECONDS)
+    page.say("\nA network of three layers of 512 units, trained by Adam in a loop of one's own.")
+    page.table("training", "seconds", "x without rules")
+    for name, seconds, times in overheads(rows):
+        page.row(name, figure(seconds), figure(times))
+        page.goal(f"{name}: x without rules", times, OVERHEAD)
     page.summary()
     if given.write:
         page.write(OUTPUT)
