@@ -211,3 +211,15 @@ def test_planes_that_are_known_are_not_added_again():
     assert planes.indices.tolist() == [0, 1, 0]
     assert planes.slopes.shape == planes.points.shape == (3, 2)
     assert planes.below.shape == planes.errors.shape == (3,)
+
+
+@pytest.mark.parametrize(("x", "value"), [(1e8, 1.0), (1.0, 1e8)])
+def test_huge_numbers_prove_nothing(x, value):
+    """Their gradients may be nothing but rounding errors."""
+
+    def flat(share):
+        facts = replace(CONVEX, smooth=None)
+        return FunctionProblem(lambda z: (share * value, np.zeros(1)), dim=1, facts=facts)
+
+    assert near_planes(flat(1.0), np.array([x]), 1e-6, 5) is None
+    assert near_planes(flat(0.9), np.array([0.9 * x]), 1.0, 5) is not None

@@ -11,7 +11,7 @@ from equipoise.problems import REFERENCES
 from equipoise.sets import LinearRows
 from equipoise.solvers import ConstrainedBundle, UnsuitableSolverError
 from equipoise.solvers._bundle.model import minimise
-from equipoise.solvers._bundle.planes import Planes
+from equipoise.solvers._bundle.planes import TangentPlanes
 from equipoise.solvers._methods import constrained_bundle
 
 FACTS = Facts(smooth=False, convex=True, convex_constraints=True)
@@ -135,7 +135,7 @@ def test_the_program_is_the_one_that_its_docstring_states():
         slopes, offsets = rng.normal(size=(6, 3)), rng.normal(size=6)
         owners = np.array([0, 0, 0, 0, 1, 2])
         offsets[4:] = -np.abs(offsets[4:])
-        planes, x = Planes(slopes, offsets, owners, np.zeros(6)), np.zeros(3)
+        planes, x = TangentPlanes(slopes, offsets, owners, np.zeros(6)), np.zeros(3)
         fall = 10.0 ** rng.uniform(-6, 2)
         found = minimise(planes, x, LinearRows.of(3), 2.0, fall)
         heights, objective = planes.heights(x + found.s), planes.of_objective
@@ -153,7 +153,7 @@ def test_planes_that_exclude_each_other_and_those_that_only_seem_to():
     owners, x = np.arange(3), np.zeros(2)
 
     def step(gap):
-        planes = Planes(slopes, np.array([0.0, gap - 1.0, 1.0]), owners, np.zeros(3))
+        planes = TangentPlanes(slopes, np.array([0.0, gap - 1.0, 1.0]), owners, np.zeros(3))
         return minimise(planes, x, LinearRows.of(2), 1.0, 1.0)
 
     assert step(1e-6) is None
@@ -164,7 +164,7 @@ def test_planes_know_what_they_miss_and_which_to_keep():
     problem = instance(1)
     x = np.array([2.0, -1.0])
     point = problem.at(x)
-    planes = Planes.at(point, np.arange(4))
+    planes = TangentPlanes.at(point, np.arange(4))
     assert planes.missed(point).size == 0
     below = replace(planes, offsets=planes.offsets - 0.1)
     violated = [0, *(1 + np.flatnonzero(point.constraints > 0))]
@@ -172,7 +172,7 @@ def test_planes_know_what_they_miss_and_which_to_keep():
     assert len(violated) in (2, 3)
     barely = replace(planes, offsets=planes.offsets - 1e-17)
     assert barely.missed(point).size == 0
-    more = Planes.at(problem.at(-x), np.array([0, 1]))
+    more = TangentPlanes.at(problem.at(-x), np.array([0, 1]))
     joined = planes.joined(more, np.array([1.0, 0.0, 0.5, 0.0]))
     assert joined.owners.tolist() == [0, 1, 2, 3, 0, 1]
     assert joined.weights.tolist() == [1.0, 0.0, 0.5, 0.0, 0.0, 0.0]

@@ -20,7 +20,7 @@ from equipoise.certificate._kinks import bounded_least_squares
 from equipoise.certificate._multipliers import finite_rows
 from equipoise.certificate._proof import UNITS
 from equipoise.certificate._residuals import tangent
-from equipoise.certificate._rounding import UNIT
+from equipoise.certificate._rounding import HUGE, UNIT
 
 # With more variables there are more slopes around a kink than are worth looking for. Chosen.
 MAX_DIM = 200
@@ -187,6 +187,11 @@ class _Planes:
         return w[kept]
 
     @property
+    def huge(self) -> bool:
+        """Whether numbers are so large that gradients may be nothing but rounding errors."""
+        return max(norm(self.x), float(np.abs(self.values).max())) >= HUGE
+
+    @property
     def prices(self) -> np.ndarray:
         """What the weight of each plane adds to the complementarity."""
         room = np.where(self.indices > 0, np.abs(self.values[self.indices]), 0.0)
@@ -247,9 +252,8 @@ class _Planes:
         w, indices, points = w[kept], self.indices[kept], self.points[kept]
         multipliers = np.bincount(indices, w, self.values.size)[1:]
         fair = abs(float(w[indices == 0].sum()) - 1.0) <= self.unit * w.size
-        if (
-            not fair or (self.below[kept] < -self.errors[kept]).any()
-        ):  # a function that is not convex
+        above = self.below[kept] < -self.errors[kept]  # of a function that is not convex
+        if self.huge or not fair or above.any():
             return NearOptimality(self.x, indices, points, w, multipliers)
         lengths = np.linalg.norm(self.slopes[kept], axis=1)
         rest = norm(tangent(self.problem.domain, self.x, -(w @ self.slopes[kept])))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from equipoise.sets import LinearRows
-from equipoise.solvers._bundle.planes import Planes
+from equipoise.solvers._bundle.planes import TangentPlanes
 from equipoise.solvers._sqp.quadratic_program import QuadraticProgram
 
 # The height is regularised so that the fall of the step before changes L by about this share. Chosen among
@@ -30,7 +30,7 @@ class ModelStep:
 
 
 def minimise(
-    planes: Planes, x: np.ndarray, rows: LinearRows, L: float, fall: float
+    planes: TangentPlanes, x: np.ndarray, rows: LinearRows, L: float, fall: float
 ) -> ModelStep | None:
     """Minimise ``max_j plane_0j(x + s) + L/2 |s|^2`` where all planes of constraints are at most 0.
 

@@ -21,7 +21,7 @@ ROUNDING = 1e-14
 
 
 @dataclass(frozen=True)
-class Planes:
+class TangentPlanes:
     """Planes ``offsets_j + <slopes_j, y>``, each below one function."""
 
     slopes: np.ndarray  # (n, d)
@@ -32,11 +32,11 @@ class Planes:
     )  # (n,) in the last quadratic program; those of the objective's have the sum 1
 
     @staticmethod
-    def at(point: Point, functions: np.ndarray) -> Planes:
+    def at(point: Point, functions: np.ndarray) -> TangentPlanes:
         """Return the planes of these functions at a point, without weight."""
         slopes = to_numpy(point.gradients(functions))
         offsets = point.values[functions] - slopes @ to_numpy(point.x)
-        return Planes(slopes, offsets, functions, np.zeros(functions.size))
+        return TangentPlanes(slopes, offsets, functions, np.zeros(functions.size))
 
     @property
     def of_objective(self) -> np.ndarray:
@@ -60,20 +60,22 @@ class Planes:
         above[1:] &= point.constraints > 0.0
         return np.flatnonzero(above)
 
-    def joined(self, more: Planes, weights: np.ndarray) -> Planes:
+    def joined(self, more: TangentPlanes, weights: np.ndarray) -> TangentPlanes:
         """Return these with their new weights and more; where they are many, those without weight go."""
         old = replace(self, weights=weights)
         if weights.size >= max(LEAST_PLANES, PLANES_PER_VARIABLE * self.slopes.shape[1]):
             old = old.used()
-        return Planes(
+        return TangentPlanes(
             np.vstack((old.slopes, more.slopes)),
             np.append(old.offsets, more.offsets),
             np.append(old.owners, more.owners),
             np.append(old.weights, more.weights),
         )
 
-    def used(self) -> Planes:
+    def used(self) -> TangentPlanes:
         """Return the planes with weight, and the newest one of every function."""
         keep = self.weights > 0.0
         keep[list({int(i): j for j, i in enumerate(self.owners)}.values())] = True
-        return Planes(self.slopes[keep], self.offsets[keep], self.owners[keep], self.weights[keep])
+        return TangentPlanes(
+            self.slopes[keep], self.offsets[keep], self.owners[keep], self.weights[keep]
+        )

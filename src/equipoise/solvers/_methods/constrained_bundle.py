@@ -13,7 +13,7 @@ from equipoise._array import Array, like, norm, to_numpy
 from equipoise._problem import Problem
 from equipoise._status import Status
 from equipoise.solvers._bundle.model import minimise
-from equipoise.solvers._bundle.planes import Planes
+from equipoise.solvers._bundle.planes import TangentPlanes
 from equipoise.solvers._parts.linear_rows import linear_rows
 from equipoise.solvers._solver import CONVEX, DETERMINISTIC, Claim, Guarantee, Solver
 
@@ -37,7 +37,7 @@ class State:
 
     x: Array  # (d,) the centre
     values: np.ndarray  # (m + 1,) the functions there
-    planes: Planes
+    planes: TangentPlanes
     L: float  # weight of the regularisation
     p: np.ndarray  # (m,) penalties
     fall: float  # how far the last step let the planes of the objective fall
@@ -109,7 +109,7 @@ class ConstrainedBundle(Solver[State]):
     def init(self, problem: Problem, x0: Array) -> State:
         """Return the state before the first step."""
         point = problem.at(x0)
-        planes = Planes.at(point, np.arange(point.values.size))
+        planes = TangentPlanes.at(point, np.arange(point.values.size))
         planes.weights[0] = 1.0
         steepest = norm(planes.slopes[0]) or 1.0
         p = np.zeros(problem.n_constraints)
@@ -129,7 +129,7 @@ class ConstrainedBundle(Solver[State]):
         y = problem.domain.project(x + found.s)
         point = problem.at(like(y, state.x))
         new = planes.missed(point)  # 3
-        more = Planes.at(point, new)
+        more = TangentPlanes.at(point, new)
         of_objective, here = planes.of_objective, planes.heights(x)
         low = float(planes.heights(y)[of_objective].max())
         predicted = state.penalised(f) - low
