@@ -141,3 +141,11 @@ def test_functions_that_bend_beyond_all_bounds_end_the_search():
 
     assert smooth.accelerated(jumping, sets.WholeSpace(), np.zeros(1), 1e-9)[0] == 0.0
     assert len(calls) <= 2 + math.log2(smooth.MAX_CURVATURE)
+
+
+@pytest.mark.parametrize(("rise", "to"), [(0.5e-14, -1e-9), (1.5e-14, 0.0)])
+def test_a_rise_within_rounding_of_1_counts_as_none(rise, to):
+    def function(z):
+        return (0.0 if z[0] == 0.0 else rise), np.array([1e-9])
+
+    assert smooth.accelerated(function, sets.WholeSpace(), np.zeros(1), 1e-8)[0] == to
