@@ -11,7 +11,7 @@ from equipoise._problem import Kinks
 from equipoise.certificate import _kinks as kinks_module
 from equipoise.certificate import _smooth as smooth
 from equipoise.certificate import near_kinks
-from equipoise.certificate._kinks import NearKKT, _bounded, _with_shares
+from equipoise.certificate._kinks import NearKKT, _with_shares, bounded_least_squares
 
 from .affine import affine
 
@@ -76,7 +76,7 @@ def test_bounded_least_squares(seed):
     A, b = rng.normal(size=(5, 4)) * np.array([1.0, 10.0, 0.1, 3.0]), 3 * rng.normal(size=5)
     high = np.array([0.2, 0.05, np.inf, 0.3])
     expected = lsq_linear(A, b, (0.0, high), method="bvls", tol=1e-15).x
-    np.testing.assert_allclose(_bounded(A, b, high), expected, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(bounded_least_squares(A, b, high), expected, rtol=1e-7, atol=1e-9)
 
 
 # ------------------------------------------------------------------ smooth subproblems
