@@ -11,7 +11,7 @@ from equipoise._problem import Kinks
 from equipoise.certificate import _kinks as kinks_module
 from equipoise.certificate import _smooth as smooth
 from equipoise.certificate import near_kinks
-from equipoise.certificate._kinks import NearKKT, _bounded, _with_shares
+from equipoise.certificate._kinks import NearKKT, _with_shares, bounded_least_squares
 
 from .affine import affine
 
@@ -76,7 +76,7 @@ def test_bounded_least_squares(seed):
     A, b = rng.normal(size=(5, 4)) * np.array([1.0, 10.0, 0.1, 3.0]), 3 * rng.normal(size=5)
     high = np.array([0.2, 0.05, np.inf, 0.3])
     expected = lsq_linear(A, b, (0.0, high), method="bvls", tol=1e-15).x
-    np.testing.assert_allclose(_bounded(A, b, high), expected, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(bounded_least_squares(A, b, high), expected, rtol=1e-7, atol=1e-9)
 
 
 # ------------------------------------------------------------------ smooth subproblems
@@ -141,3 +141,11 @@ def test_functions_that_bend_beyond_all_bounds_end_the_search():
 
     assert smooth.accelerated(jumping, sets.WholeSpace(), np.zeros(1), 1e-9)[0] == 0.0
     assert len(calls) <= 2 + math.log2(smooth.MAX_CURVATURE)
+
+
+@pytest.mark.parametrize(("rise", "to"), [(0.5e-14, -1e-9), (1.5e-14, 0.0)])
+def test_a_rise_within_rounding_of_1_counts_as_none(rise, to):
+    def function(z):
+        return (0.0 if z[0] == 0.0 else rise), np.array([1e-9])
+
+    assert smooth.accelerated(function, sets.WholeSpace(), np.zeros(1), 1e-8)[0] == to

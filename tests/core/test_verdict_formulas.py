@@ -207,3 +207,11 @@ def test_a_lower_bound_term_by_term():
     assert 0.25 * 2.5 <= fall <= 1.1 * 0.25 * 2.5  # at the end of the box
     assert radius == 4.0
     assert bound == pytest.approx(height - u * scale - blurred - fall, rel=1e-12)
+
+
+def test_all_weight_is_on_the_most_violated_constraint_where_no_better_is_found(monkeypatch):
+    monkeypatch.setattr(infeasibility, "nnls", lambda matrix, _: (np.zeros(matrix.shape[1]), 0.0))
+    problem = affine(np.eye(2), np.ones(2))
+    rows = np.array([[3.0, 4.0], [1.0, 0.0]])
+    alpha, slope = infeasibility._least(problem, np.zeros(2), rows, np.array([2.0, 1.0]))
+    assert (alpha.tolist(), slope) == ([0.5, 0.0], 2.5)

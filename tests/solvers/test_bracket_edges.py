@@ -13,6 +13,7 @@ from equipoise.solvers import (
     IQRC,
     SQP,
     AugmentedNewton,
+    ConstrainedBundle,
     LevelSet,
     ProximalBundle,
     Sequence,
@@ -127,8 +128,11 @@ def test_the_method_follows_from_the_facts():
     assert isinstance(smooth.second, AugmentedNewton)
     assert isinstance(_auto.choose(known(), 1e-4).second, SwitchingSubgradient)
     assert _auto.choose(known(smooth=True), 0.0).first.tol == _auto.TOL_WITHOUT_ONE
-    assert isinstance(_auto.choose(known(smooth=False, convex=True)), LevelSet)
-    assert isinstance(_auto.choose(known(smooth=False, weak_convexity=0.0)), LevelSet)
+    for facts in ({"convex": True}, {"weak_convexity": 0.0}):
+        bundle = _auto.choose(known(smooth=False, **facts), 1e-4)
+        assert isinstance(bundle, ConstrainedBundle)
+        share = _auto.SHARE_AT_KINKS * _auto.AIMED_SHARE_OF_TOL
+        assert bundle.tol == pytest.approx(share * 1e-4)
     weak = _auto.choose(known(smooth=False, weak_convexity=1.0))
     assert isinstance(weak.first, SwitchingSubgradient)
     assert isinstance(weak.second, IQRC)

@@ -74,7 +74,11 @@ def measured(**facts):
         ({"smooth": False}, MeasuredLength, 0.0),
         ({"smoothness": 2.0, "lipschitz": 5.0}, MeasuredLength, 0.9 / (2 + 6 * 50)),
         ({"smooth": True, "stochastic": True}, MeasuredLength, 0.0),
-        ({"smoothness": 2.0, "lipschitz": 5.0, "stochastic": True}, Given, 0.9 / (2 + 6 * 50)),
+        (
+            {"smoothness": 2.0, "lipschitz": 5.0, "stochastic": True},
+            MeasuredLength,
+            0.9 / (2 + 6 * 50),
+        ),
         ({"smoothness": 2.0}, MeasuredLength, 0.0),
     ],
 )
@@ -84,7 +88,7 @@ def test_the_first_length_suits_the_problem(facts, kind, floor):
     found = first_length(problem, point, 2.0, None)
     assert type(found) is kind
     guess = 0.01 * 0.9 / (3.0 + 6 * 25)
-    assert found.eta == pytest.approx(floor if kind is Given else max(floor, guess))
+    assert found.eta == pytest.approx(max(floor, guess))
     if kind is Spectral:
         assert found.limit == found.eta
     if kind is MeasuredLength:
