@@ -26,7 +26,7 @@ from equipoise.estimators._report import Report
 from equipoise.estimators._reporting import make_report
 from equipoise.estimators._runner import seed_of
 from equipoise.estimators._scoring.improving import Fitted, improved
-from equipoise.estimators._scoring.measure import Measure
+from equipoise.estimators._scoring.measure import Scoring
 from equipoise.estimators._task import Task
 from equipoise.estimators._tensors import refuse_tensors
 from equipoise.estimators._threads import suitable_threads
@@ -69,7 +69,7 @@ def fit_two_classes(
         if walk is None or scoring is not None:
             fit = training.fit(problem, binding, unconstrained)  # 2
         if scoring is not None:
-            measured = Measure(estimator, scoring)
+            measured = Scoring(estimator, scoring)
             first = Fitted(training, binding, problem, fit)
             best, choice = improved(measured, first, unconstrained, fits_again=walk is not None)
             training, binding, problem, fit = best.training, best.binding, best.problem, best.fit

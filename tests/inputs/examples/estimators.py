@@ -104,6 +104,7 @@ EXAMPLES = {
             "min_cell": count(2),
             "small_cells": strict("skip"),
             "margin": optional(strict(None)),
+            "scoring": optional(strict("accuracy")),
             **shared,
             **streamed,
         },

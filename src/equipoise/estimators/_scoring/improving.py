@@ -26,7 +26,7 @@ from equipoise.estimators._counted import measure as measured
 from equipoise.estimators._counted.candidate import largest_steps
 from equipoise.estimators._counted.neighbours import neighbours
 from equipoise.estimators._counted.search import Search
-from equipoise.estimators._scoring.measure import ACCURACY, Measure
+from equipoise.estimators._scoring.measure import ACCURACY, Scoring
 from equipoise.estimators._scoring.parts import blocks_of, parts_by_content
 from equipoise.estimators._training import Training
 from equipoise.problems import LearningProblem
@@ -66,7 +66,7 @@ class Fitted:
 
 
 def improved(
-    measure: Measure, first: Fitted, unconstrained: Unconstrained, fits_again: bool = False
+    measure: Scoring, first: Fitted, unconstrained: Unconstrained, fits_again: bool = False
 ) -> tuple[Fitted, Choice | None]:
     """Return the fit that predicts best, and how it was chosen; None where there is nothing to choose.
 
@@ -94,16 +94,22 @@ def _is_open(first: Fitted) -> bool:
     return plain and counted and thresholds and first.fit.certified
 
 
+def _light(fit: Candidate) -> Candidate:
+    """Return a fit without the state of its solver, which is large."""
+    return replace(fit, result=replace(fit.result, state=None))
+
+
 class Contest:
     """The search at work: the best fit so far, and what was compared."""
 
-    def __init__(self, measure: Measure, first: Fitted, unconstrained: Unconstrained) -> None:
+    def __init__(self, measure: Scoring, first: Fitted, unconstrained: Unconstrained) -> None:
+        first = replace(first, fit=_light(first.fit))
         self.measure, self.first, self.unconstrained = measure, first, unconstrained
         self.best = first
         self.rivals = TRUNCATED if measure.scoring == ACCURACY else TRUNCATED | BALANCED
         self.runner = first.training.runner
         self.steps = max(self.runner.budget.steps, LEAST_STEPS)
-        self.first_score = self.best_score = self._score(first, first.fit.x)
+        self.first_score = self.best_score = self._score(first)
         self.chosen, self.solved = FIRST, first.fit.problems_solved
         self.scores: dict[str, np.ndarray] = {}
         self.rows = 0
@@ -141,7 +147,7 @@ class Contest:
     def _take(self, rival: Fitted, name: str) -> None:
         """Keep a fit to all rows if it is certified and not behind the best one so far."""
         if rival.fit.certified:
-            score = self._score(rival, rival.fit.x)
+            score = self._score(rival)
             if score >= self.best_score:
                 self.best, self.best_score, self.chosen = rival, score, name
 
@@ -151,9 +157,10 @@ class Contest:
         found = parts_by_content(training, self.runner.seed)
         if found is None:
             return
-        own, other = (training.table.part(rows) for rows in found)
-        blocks = [other.part(rows) for rows in blocks_of(other.positive, BLOCKS)]
-        part = Training(training.task, own, self.runner)
+        own, others = found
+        positive = training.table.positive  # type: ignore[attr-defined]
+        blocks = [others[places] for places in blocks_of(positive[others], BLOCKS)]
+        part = Training(training.task, training.table.part(own), self.runner)  # type: ignore[attr-defined]
         scores: dict[str, np.ndarray] = {}
         everyone: dict[str, dict[str, Any]] = {FIRST: {}, **self.rivals}
         for name, change in everyone.items():
@@ -165,9 +172,10 @@ class Contest:
                 return
             if near:
                 best = min(near, key=lambda fitted: fitted.fit.violation)
-                scores[name] = np.array([self._score(best, best.fit.x, block) for block in blocks])
+                model = best.training, best.problem.rows, best.fit.x
+                scores[name] = self.measure.of(*model, training.table, *blocks)
         if len(scores) > 1 and FIRST in scores:
-            self.scores, self.rows = scores, other.n_rows
+            self.scores, self.rows = scores, int(others.size)
 
     def _winner(self) -> str:
         """Return the rival of the best score that is not behind the first by more than a standard error."""
@@ -202,10 +210,10 @@ class Contest:
         with runner.budget.limited(self.steps):
             found = neighbours(search, fit, left, rough)
         self.solved += len(search.tried)
-        return [replace(begun, fit=fit) for fit in found]
+        return [replace(begun, fit=_light(fit)) for fit in found]
 
-    def _score(self, fitted: Fitted, x: np.ndarray, table: MemoryTable | None = None) -> float:
-        """Return the score of a model, on all its own rows or on those of a table."""
+    def _score(self, fitted: Fitted) -> float:
+        """Return the score of a model on all its own rows."""
         training: Any = fitted.training
-        rows = training.table if table is None else table
-        return self.measure.of(training, fitted.problem.rows, x, rows)
+        model = training, fitted.problem.rows, fitted.fit.x
+        return float(self.measure.of(*model, training.table)[0])

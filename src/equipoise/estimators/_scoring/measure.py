@@ -19,7 +19,7 @@ ACCURACY = "accuracy"
 
 
 @dataclass(frozen=True)
-class Measure:
+class Scoring:
     """A score of fitted models, the larger the better.
 
     Attributes
@@ -41,15 +41,32 @@ class Measure:
             else getattr(self.scoring, "__name__", "score")
         )
 
-    def of(self, training: Training, rows: RowSums, x: np.ndarray, table: MemoryTable) -> float:
-        """Return the score, on the rows of any table, of a model with parameters `x` fitted to `rows`."""
+    def of(
+        self,
+        training: Training,
+        rows: RowSums,
+        x: np.ndarray,
+        table: MemoryTable,
+        *blocks: np.ndarray,
+    ) -> np.ndarray:
+        """Return the scores of a model with parameters `x` fitted to `rows`, on blocks of a table's rows.
+
+        Without blocks, on all of them: (1,).
+        """
         if self.scoring == ACCURACY:
             scores = linear_scores(table.X, *training.units.coefficients(x))
-            return float(np.average((scores > 0) == table.positive, weights=table.weight))
+            right, weight = (scores > 0) == table.positive, table.weights()
+            each = blocks or (slice(None),)
+            return np.array([np.average(right[part], weights=weight[part]) for part in each])
         model = copy(self.estimator)
         vars(model).update(fitted_model(training, rows, x), sensitive_names_=())
         vars(model).pop("feature_names_in_", None)  # tables hold no names
-        given = {} if table.weight is None else {"sample_weight": table.weight}
+        tables = (table.part(part) for part in blocks) if blocks else (table,)
         with naming(training.task.owner, "scoring"):
             scorer = check_scoring(model, scoring=self.scoring)
-            return float(scorer(model, table.X, table.y, **given))
+            return np.array([self._asked(scorer, model, part) for part in tables])
+
+    @staticmethod
+    def _asked(scorer: Any, model: Any, table: MemoryTable) -> float:
+        given = {} if table.weight is None else {"sample_weight": table.weight}
+        return float(scorer(model, table.X, table.y, **given))
