@@ -73,18 +73,18 @@ def test_a_finished_run_is_not_run_again(tmp_path):
 def test_an_interrupted_step_is_taken_again(tmp_path):
     """Ctrl-C inside a step, after the generator has moved: the resumed run repeats the step."""
     path = tmp_path / "run.checkpoint"
-    calls = {"n": 0}
+    steps = []
 
     class Interrupting(Noisy):
         def sample(self, rng):
             batch = super().sample(rng)
-            calls["n"] += 1
-            if calls["n"] == 250:
+            if len(steps) == 249:  # in the next one
                 signal.raise_signal(signal.SIGINT)
             return batch
 
     Interrupting.__name__ = "Noisy"
-    stopped = solve(Interrupting(), SOLVER, [0.0, 2.0], max_steps=900, seed=3, checkpoint=path)
+    options = {"max_steps": 900, "seed": 3, "checkpoint": path, "callback": steps.append}
+    stopped = solve(Interrupting(), SOLVER, [0.0, 2.0], **options)
     assert stopped.status is Status.INTERRUPTED
     assert stopped.nit == 249
     same(run(900, path), run(900))

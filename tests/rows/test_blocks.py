@@ -188,7 +188,8 @@ def fits(rule, kind="dense", **options):
     """The same fit on rows in one place, and in blocks."""
     models = []
     for table in tables(kind):
-        model = eq.ConstrainedClassifier(rule, on_infeasible="ignore", **options)
+        # the search for another objective is for rows in one place
+        model = eq.ConstrainedClassifier(rule, on_infeasible="ignore", scoring=None, **options)
         fit_two_classes(model, model._task(), table)
         models.append(model)
     return models

@@ -173,8 +173,20 @@ def test_a_bound_out_of_reach_changes_nothing():
 def test_a_polytope_empty_at_working_precision_fails_loudly(monkeypatch):
     import daqp
 
-    X = sets.Polytope([[1.0], [-1.0]], [1.0, 1.0])
-    answer = (np.zeros(1), 0.0, -1, {"lam": np.zeros(2)})
+    X = sets.Polytope([[1.0, 0.0], [0.0, 1.0]], [1.0, 1.0])
+    answer = (np.zeros(2), 0.0, -1, {"lam": np.zeros(2)})
     monkeypatch.setattr(daqp, "solve", lambda *args, **options: answer)
     with pytest.raises(ArithmeticError, match=r"projection failed \(DAQP exit flag -1\)"):
-        X.project(np.array([5.0]))
+        X.project(np.array([5.0, 5.0]))  # no row alone is enough
+
+
+def test_rows_of_a_polytope_that_are_broken_alike_are_not_all_active():
+    """The nearest point lies on the first row alone, though the second is broken as much in its own units."""
+    X = sets.Polytope([[1.0, 0.0], [1.0, 3.0]], [0.0, 0.0])
+    point = np.array([1.0, 0.0])
+    np.testing.assert_allclose(X.project(point), [0.0, 0.0], atol=1e-12)
+    point = np.array([1.0, -0.2])  # broken by 1 and .4
+    np.testing.assert_allclose(X.project(point), [0.0, -0.2], atol=1e-12)
+    X = sets.Polytope([[1.0, 0.0], [10.0, 3.0]], [0.0, 0.0])
+    point = np.array([1.0, -3.0])  # broken by 1 each: the corner is farther away
+    np.testing.assert_allclose(X.project(point), [0.0, -3.0], atol=1e-12)

@@ -81,9 +81,9 @@ class Features:
         if self._inverse is not None:
             V = _rows(self._inverse, V) * V
         scores = self.A @ V
-        if self._center is None:
-            return scores + offset if offset else scores
-        return scores + (offset - self._center @ V)
+        if self._center is not None:
+            scores = scores - self._center @ V
+        return scores + offset if offset else scores
 
     @quiet
     def transposed(self, G: Array, total: Array | None = None) -> Array:

@@ -105,6 +105,9 @@ class SketchPlan:
         if n > 2 * LOOKED_AT:
             within = np.random.default_rng(1).random(LOOKED_AT)  # one row of each of as many parts
             seen = ((np.arange(LOOKED_AT) + within) * (n / LOOKED_AT)).astype(np.int64)
+            seen = seen[
+                np.diff(seen, prepend=-1) > 0
+            ]  # the ends of neighbouring parts may be one row
         starts = np.cumsum([0, *(part.shape[0] for part in parts)])
         own = [_within(seen, start, part.shape[0]) for part, start in zip(parts, starts)]
         number = n if seen is None else seen.size

@@ -111,5 +111,7 @@ class L2Ball(Set):
         The square is differentiable at the centre too, unlike the norm.
         """
         offset = x if self.center is None else x - self.center
-        room = np.array([self.radius**2 - offset @ offset])
+        room = np.array(
+            [self.radius * self.radius - offset @ offset]
+        )  # infinite where it overflows
         return LinearRows.of(x.size, A=2.0 * offset[None, :], b=room)

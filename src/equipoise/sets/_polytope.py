@@ -90,7 +90,8 @@ class Polytope(Set):
         slack = rounding(x) * np.maximum(np.abs(self._bounds), size)
         if np.all(excess <= slack):
             return x
-        first = self._polished(point, point, excess == np.max(excess))
+        worst = np.arange(excess.size) == np.argmax(excess)  # one row, also where several tie
+        first = self._polished(point, point, worst)
         if np.all(self._rows @ first - self._bounds <= slack):
             return like(first, x)
         return like(self._nearest(point, excess), x)

@@ -104,7 +104,9 @@ EXAMPLES = {
             "min_cell": count(2),
             "small_cells": strict("skip"),
             "margin": optional(strict(None)),
-            "scoring": optional(strict("accuracy")),
+            "scoring": optional(
+                also(strict("accuracy"), "function", "class")
+            ),  # scorers are called
             **shared,
             **streamed,
         },
