@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from equipoise import sets, solve
+from equipoise import demographic_parity, sets, solve
 from equipoise._problem import Facts
+from equipoise.constraints import bind
+from equipoise.datasets import make_census
 from equipoise.models import LinearModel, MultiClassLinearModel
 from equipoise.problems import LearningProblem, ProximalProblem, check_problem
 from equipoise.terms import (
@@ -344,3 +346,14 @@ def test_a_tensor_may_be_the_start_where_the_features_are_arrays(rng):
     assert expected.success
     assert result.success
     np.testing.assert_allclose(np.asarray(result.x), expected.x, atol=1e-4)
+
+
+def test_a_product_takes_a_direction_of_whole_numbers():
+    """SciPy asks for such products to learn their type."""
+    data = make_census(60, seed=0)
+    terms = bind(demographic_parity(0.1), data.y, data.groups).terms
+    problem = LearningProblem.of(LinearModel(data.X), terms, l2=0.1)
+    point, weights = problem.at(np.zeros(problem.dim)), np.ones(problem.n_constraints + 1)
+    direction = np.arange(problem.dim, dtype=np.int8) % 3
+    found = point.hvp(weights, direction)
+    np.testing.assert_array_equal(found, point.hvp(weights, direction.astype(np.float64)))

@@ -120,7 +120,7 @@ class LearningProblem(Problem):
             gradient = _as(gradient, x)
             if self.l2 == 0.0 or weights[0] == 0.0:
                 return gradient
-            total = self._weights(v)  # changed in place: parameters can be many
+            total = self._weights(_as(v, x))  # changed in place: parameters can be many
             total *= self.l2 * float(weights[0])
             total += gradient
             return total
