@@ -94,9 +94,9 @@ def _counting() -> Iterator[list[None]]:
     originals = Features.times, Features.transposed
 
     def counted(method: Any) -> Any:
-        def call(self: Any, V: Any) -> Any:
+        def call(self: Any, *arguments: Any) -> Any:
             made.append(None)
-            return method(self, V)
+            return method(self, *arguments)
 
         return call
 

