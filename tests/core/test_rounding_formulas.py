@@ -76,8 +76,26 @@ def test_huge_points_are_looked_at_one_rounding_error_away(largest):
     problem, seen = noisy()
     x = np.array([3.0, largest, -5.0])
     assert rounding._noise(problem, problem.at(x), np.zeros(0)) == 5.0
-    np.testing.assert_array_equal(seen[-1], x * (1 + rounding.UNIT * np.array([1.0, -1.0, 1.0])))
-    assert (seen[-1] != x).all()
+    beside = seen[1:]
+    assert len(beside) == rounding.NEIGHBOURS
+    for y in beside:
+        signs = np.sign(y - x) * np.sign(x)
+        np.testing.assert_array_equal(y, x * (1 + rounding.UNIT * signs))
+        assert (y != x).all()
+    assert len({tuple(y) for y in beside}) > 1
+
+
+def test_the_largest_difference_to_a_neighbour_counts():
+    """At one neighbour alone the gradient is another one; it is neither missed nor averaged."""
+    calls = []
+
+    def objective(x):
+        calls.append(x)
+        return 0.0, np.array([7.0, 0.0] if len(calls) == 4 else [1.0, 0.0])
+
+    problem = FunctionProblem(objective, dim=2)
+    point = problem.at(np.array([2e8, 1.0]))
+    assert rounding._noise(problem, point, np.zeros(0)) == 6.0
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,10 @@
 """What hunts have found stays mended: each of these was once a wrong claim or an error."""
 
+import numpy as np
 import pytest
 
-from benchmarks.hunt.runs import hunt_one
+from benchmarks.hunt.runs import draw, hunt_one, library_problem
+from equipoise import certify, solve
 
 FOUND = [
     # |x| of 1e19: the gradient as computed was 0.4 away from the true one, and looked stationary
@@ -20,3 +22,14 @@ FOUND = [
 @pytest.mark.parametrize(("kind", "seed", "method", "tol"), FOUND)
 def test_nothing_is_wrong_any_more(kind, seed, method, tol):
     assert hunt_one(kind, seed, method, tol).wrong == ()
+
+
+def test_a_gradient_of_rounding_errors_is_not_stationary_by_accident():
+    """After 36 steps |x| is 5e18, and at one neighbour of eight the gradient is the same."""
+    case = draw("scaled_variables", 30256)
+    problem = library_problem(case)
+    result = solve(problem, "auto", case.start, tol=0.01, max_steps=36)
+    x, multipliers = np.asarray(result.x), result.multipliers
+    if np.abs(x).max() > 1e15:
+        assert certify(problem, x, multipliers).residual > 0.01  # of this point, whoever asks
+    assert not (result.success and np.abs(x).max() > 1e15)
