@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from equipoise import _check
+from equipoise._array import is_tensor, on_host
 from equipoise.rows import MemoryTable
 from equipoise.rows._group_input import array_of, columns_of
 
@@ -33,7 +34,7 @@ def arrays(given: Any) -> Any:
     """Return tensors as arrays, one or a dict of them; anything else as it is."""
     if isinstance(given, Mapping):
         return {name: arrays(column) for name, column in given.items()}
-    return given.detach().cpu().numpy() if hasattr(given, "detach") else given
+    return on_host(given)
 
 
 class RowCells:
@@ -72,11 +73,11 @@ class RowCells:
 
     def of(self, y: Any, sensitive_features: Any, device: Any) -> Any:
         """Return the cell of every row of a batch (b,), on a device."""
-        labels = y if _is_tensor(y) else _check.labels(self._owner, "y", y)
+        labels = y if is_tensor(y) else _check.labels(self._owner, "y", y)
         if labels.ndim != 1:
             _check.fail(self._owner, "y", "must hold one label for each row", tuple(labels.shape))
         columns = [labels, *self._columns(sensitive_features, len(labels))]
-        if all(_is_tensor(column) and column.device.type != "cpu" for column in columns):
+        if all(is_tensor(column) and column.device.type != "cpu" for column in columns):
             return self._of_tensors(columns, device)
         import torch
 
@@ -123,7 +124,7 @@ class RowCells:
             return []
         if features is None:
             _check.fail(owner, parameter, "must be given with every batch", None)
-        if _is_tensor(features):
+        if is_tensor(features):
             flat = features[:, 0] if features.ndim == 2 and features.shape[1] == 1 else features
             named = (
                 {f"column {i}": flat[:, i] for i in range(flat.shape[1])} if flat.ndim == 2 else {}
@@ -136,11 +137,11 @@ class RowCells:
             _check.fail(owner, parameter, f"must have the columns {list(self._names)}", list(named))
         found = [named[name] for name in self._names]
         for name, column in zip(self._names, found):
-            if _is_tensor(column) and tuple(column.shape) != (n,):
+            if is_tensor(column) and tuple(column.shape) != (n,):
                 rule = f"must hold one value for each of the {n} rows of `y` in column {name!r}"
                 _check.fail(owner, parameter, rule, tuple(column.shape))
         return [
-            column if _is_tensor(column) else array_of(owner, name, column, n)
+            column if is_tensor(column) else array_of(owner, name, column, n)
             for name, column in zip(self._names, found)
         ]
 
@@ -186,10 +187,6 @@ def _sortable(values: Sequence[Any]) -> np.ndarray | None:
     plain = found.ndim == 1 and found.dtype.kind in "iufU"
     mixed = len({isinstance(value, str) for value in values}) > 1
     return found if plain and not mixed and (found[1:] > found[:-1]).all() else None
-
-
-def _is_tensor(given: Any) -> bool:
-    return hasattr(given, "detach")
 
 
 def _places(known: Any, given: Any) -> tuple[Any, Any]:
