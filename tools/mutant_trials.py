@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import multiprocessing
 import os
+import signal
 import sys
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -39,13 +40,17 @@ PATIENCE = 3.0
 # What a process ends with that could not put the changed function in its place, or failed itself; pytest ends
 # with less.
 UNSWAPPED, FAULT = 98, 99
-# How a trial may end: all tests passed, one failed, or could not be imported with the changed library.
+# How a trial may end: all tests passed, one failed or crashed, or could not be imported with the change.
 ENDINGS = (
     pytest.ExitCode.OK,
     pytest.ExitCode.TESTS_FAILED,
     pytest.ExitCode.INTERRUPTED,
     pytest.ExitCode.INTERNAL_ERROR,
     UNSWAPPED,
+    # Compiled code of a dependency gave up on what the changed function handed it.
+    -signal.SIGABRT,
+    -signal.SIGSEGV,
+    -signal.SIGFPE,
 )
 
 
