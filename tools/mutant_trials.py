@@ -8,10 +8,13 @@ library and the tests are imported anew.
 from __future__ import annotations
 
 import importlib
+import math
 import multiprocessing
 import os
+import resource
 import signal
 import sys
+import time
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.machinery import ModuleSpec
@@ -33,24 +36,25 @@ OPTIONS = (
     "-x -q --tb=no -p no:cacheprovider -p no:xdist -p no:randomly "
     "-W ignore::pytest.PytestAssertRewriteWarning"
 )
-# Seconds a trial may take beside its tests: imports, on a machine that does other things too.
+# Seconds of the processor that a trial may take beside its tests: imports.
 IMPORTS = 15.0
 # The longest time for the tests of one change, in multiples of what they take on the source as it is.
 PATIENCE = 3.0
+# The longest wait for a process, in multiples of the time it may compute: it may also sleep. Chosen.
+WAITING = 20.0
 # What a process ends with that could not put the changed function in its place, or failed itself; pytest ends
 # with less.
 UNSWAPPED, FAULT = 98, 99
-# How a trial may end: all tests passed, one failed or crashed, or could not be imported with the change.
+# How a trial may end: all tests passed, one failed, or could not be imported with the changed library, or
+# compiled code ended the process.
 ENDINGS = (
+    -signal.SIGABRT,
+    -signal.SIGSEGV,
     pytest.ExitCode.OK,
     pytest.ExitCode.TESTS_FAILED,
     pytest.ExitCode.INTERRUPTED,
     pytest.ExitCode.INTERNAL_ERROR,
     UNSWAPPED,
-    # Compiled code of a dependency gave up on what the changed function handed it.
-    -signal.SIGABRT,
-    -signal.SIGSEGV,
-    -signal.SIGFPE,
 )
 
 
@@ -171,10 +175,16 @@ def silence() -> None:
 
 
 def forked(work: Callable[[], int], seconds: float | None = None) -> int | None:
-    """Do work in a fork, and return its exit code; None where it takes longer than so many seconds."""
+    """Do work in a fork, and return its exit code; None where it takes more than so many seconds.
+
+    Seconds of the processor: a busy machine makes no change look endless.
+    """
 
     def work_and_end() -> None:
         code = FAULT
+        if seconds is not None:
+            most = math.ceil(time.process_time() + seconds)
+            resource.setrlimit(resource.RLIMIT_CPU, (most, most + 1))
         try:
             code = work()
         finally:
@@ -182,12 +192,11 @@ def forked(work: Callable[[], int], seconds: float | None = None) -> int | None:
 
     child = multiprocessing.get_context("fork").Process(target=work_and_end)
     child.start()
-    child.join(seconds)
+    child.join(None if seconds is None else WAITING * seconds)
     if child.exitcode is None:
         child.kill()
         child.join()
-        return None
-    return child.exitcode
+    return None if child.exitcode in (-signal.SIGXCPU, -signal.SIGKILL) else child.exitcode
 
 
 def tried(

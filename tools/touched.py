@@ -1,4 +1,4 @@
-"""Which test calls which function, and how long it takes: what decides which tests a change is tried with.
+"""Which test calls which function, and the time it takes: what decides which tests a change is tried with.
 
 Every test file runs once, in a fork, and what was found is kept in ``benchmarks/results/touched.json`` until
 the test file changes. Delete it after larger changes of the source.
@@ -10,6 +10,7 @@ import ast
 import builtins
 import json
 import os
+import time
 from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import cache
@@ -23,7 +24,8 @@ from tools.mutations import Mutation, functions
 STORED = ROOT / "benchmarks" / "results" / "touched.json"
 # The tests that changes of the lower layers are tried with. Those of the estimators fit models, and are slow.
 FOLDERS = "core", "inputs", "sets", "solvers", "terms", "problems"
-# Seconds of tests that one change is tried with: all that concern it, for most functions. Chosen.
+# Seconds of tests that one change is tried with: all that concern it, for most functions. Of the processor,
+# as are all here: what else the machine does decides nothing. Chosen.
 ENOUGH = 15.0
 # What functions tell their names to; among the built-in names, so that every module knows it.
 TOLD = "_equipoise_called"
@@ -64,14 +66,16 @@ class Recorder:
 
     def __post_init__(self) -> None:
         setattr(builtins, TOLD, self.called.add)
+        self.last = time.process_time()
 
     def pytest_collection_finish(self) -> None:
         """Set apart what importing the tests has called."""
-        self.at_import = self._taken()
+        self.at_import, self.last = self._taken(), time.process_time()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note what a test has called when all of it is over."""
-        self.tests[report.nodeid]["seconds"] += report.duration
+        last, self.last = self.last, time.process_time()
+        self.tests[report.nodeid]["seconds"] += self.last - last
         if report.when == "teardown":
             self.tests[report.nodeid]["calls"] = self._taken()
 
