@@ -11,6 +11,9 @@ Array: TypeAlias = Any
 """A NumPy array or an array-API tensor (PyTorch); vectors have shape ``(d,)``."""
 
 
+# Stands for 0 where something is divided by it. Chosen, near the least float: far below what problems have.
+TINY = 1e-300
+
 NUMPY = (np.ndarray, np.generic, float, int)
 
 quiet = np.errstate(invalid="ignore")
@@ -102,16 +105,12 @@ def placed(index: np.ndarray, x: Array) -> Any:
 
 def counted(codes: Array, weight: Array | None, count: int) -> np.ndarray:
     """Return the sum of the weights (1 without them) of the rows of each code, shape (count,)."""
-    return on_host(counted_there(codes, weight, count))
-
-
-def counted_there(codes: Array, weight: Array | None, count: int) -> Array:
-    """Return what `counted` does, where the codes are."""
     if not is_tensor(codes):
         return np.bincount(codes, weight, minlength=count)
     xp = namespace(codes)
     heavy = None if weight is None else xp.astype(weight, xp.float64)
-    return xp.bincount(codes, heavy, minlength=count)
+    sums = xp.bincount(codes, heavy, minlength=count)
+    return to_numpy(sums) if heavy is not None else to_numpy(sums).astype(np.int64)
 
 
 def places_among(edges: np.ndarray, scores: Array) -> Array:

@@ -258,3 +258,28 @@ def test_a_step_that_gains_nothing_is_stalled():
     after = descend(problem, away, None, 5.0, 1e-9)
     assert after.stalled == 0
     assert np.linalg.norm(after.pair.x) < 1.0
+
+
+# ------------------------------------------------------------------ multipliers of the descent
+
+
+@pytest.mark.parametrize("total", [0.0, 8.0, 4000.0])
+@pytest.mark.parametrize(
+    ("share", "k", "after"),
+    [(0.99, 3, 0), (1.01, 3, 4), (9.0, 98, 99), (9.0, 99, 100), (9.0, 100, 0)],
+)
+def test_multipliers_change_at_small_gradients_or_at_last(total, share, k, after):
+    """A gradient is small relative to the multipliers, of whose rounding errors it is full."""
+    small = 0.5 * max(1.0, 1e-3 * total)
+    problem = line([share * small - total], [[1.0], [1.0]], [0.0, 0.0])
+    pair = pair_at(problem, problem.at(np.zeros(1)), np.zeros(2))
+    lam = total * np.array([0.75, 0.25])
+    state = descend(problem, State(pair, lam, 2.0, accuracy=0.5, k=k), None, 5.0, 1e-9)
+    assert state.k == after
+    assert state.accuracy == (0.05 if after == 0 else 0.5)
+
+
+def test_multipliers_of_no_constraints_do_not_change():
+    problem = line([1e-9])
+    pair = pair_at(problem, problem.at(np.zeros(1)), np.zeros(0))
+    assert descend(problem, State(pair, np.zeros(0), 2.0, accuracy=0.5), None, 5.0, 1e-9).k == 1

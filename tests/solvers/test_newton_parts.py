@@ -262,3 +262,19 @@ def test_dual_multipliers_solve_their_complementarity_problem(seed):
     mu = dual_multipliers(turned, q)
     active = mu > 0
     np.testing.assert_allclose((turned @ mu)[active], q[active], atol=1e-9)
+
+
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("seed", range(5))
+def test_dual_multipliers_of_constraints_that_depend_on_each_other(seed, size):
+    """Four constraints in two dimensions, some of them met with room: any multipliers that fit will do."""
+    rng = np.random.default_rng(seed)
+    R = rng.normal(size=(4, 2))
+    S, known = size * R @ R.T, np.maximum(rng.normal(size=4), 0.0)
+    q = S @ known - size * np.where(known > 0, 0.0, rng.uniform(0.1, 1.0, 4))
+    mu = dual_multipliers(S, q)
+    assert (mu >= 0).all()
+    assert mu.max() <= 1e3
+    np.testing.assert_array_less(q - 1e-6 * size, S @ mu)
+    np.testing.assert_allclose(mu * (S @ mu - q), 0, atol=1e-6 * size)
+    assert dual_multipliers(np.zeros((2, 2)), np.zeros(2)).tolist() == [0.0, 0.0]

@@ -123,6 +123,15 @@ def test_the_curvature_at_the_start_is_measured_a_tenth_ahead(x, domain, size):
         )
 
 
+def test_the_way_ahead_is_as_long_whatever_the_slope():
+    seen = []
+    problem = FunctionProblem(
+        lambda y: (seen.append(y) or 0.0, np.array([-30.0, 40.0])), dim=2, facts=Facts(smooth=True)
+    )
+    first_length(problem, problem.at(np.zeros(2)), 1.0, None)
+    np.testing.assert_allclose(seen[-1], [0.06, -0.08])
+
+
 def move(size, value, *, at=0.0, g=-1.0, limit_at=None):
     """Move along 1 times eta on a line, for an objective of choice without constraints."""
     problem = FunctionProblem(
@@ -187,6 +196,11 @@ def test_measured_lengths_rise_to_their_bound():
         near = (point.x - [far, 0.0], *old[1:])
         assert (moved(1e-5, seen=near)[1].seen is near) is not updated
     assert moved(1e-5, seen=None)[1].L == 1.0
+    away = problem.at(np.array([300.0, 400.0]))  # where rounding errors are as much larger
+    for far, updated in ((4.9e-6, False), (5.1e-6, True)):
+        near = (away.x - [far, 0.0], *old[1:])
+        size = MeasuredLength(1e-5, 0.0, 1.0, 2.0, near)
+        assert (size.move(problem, away, np.zeros(2), reduced, step)[1].seen is near) is not updated
     assert lengths._bound(0.0, 0.0, 1.0) == pytest.approx(0.9e6)
     assert lengths._secant(np.ones(1), np.zeros(1)) == 0.0
     assert lengths._secant(np.array([3.0, 4.0]), np.array([0.0, 2.0])) == 2.5

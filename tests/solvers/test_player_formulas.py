@@ -55,6 +55,12 @@ def test_floors_raise_the_least_weights_and_lower_the_others():
     np.testing.assert_allclose(columns, np.array([p, [0.5, 0.3, 0.2]]).T)
 
 
+def test_plays_that_are_far_apart_leave_the_others_at_the_floor():
+    """Their ratio is beyond all numbers."""
+    np.testing.assert_allclose(normalised(np.array([0.0, 2000.0, -500.0]), 0.1), [0.1, 0.8, 0.1])
+    np.testing.assert_allclose(normalised(np.array([[-2000.0], [0.0]]), 0.1), [[0.1], [0.9]])
+
+
 def test_stationary_weights_of_matrices_of_any_size(monkeypatch):
     from equipoise.solvers._proxy import players
 

@@ -312,6 +312,17 @@ def test_mini_batches():
     np.testing.assert_array_equal(again.x, result.x)
 
 
+def test_the_first_snapshot_is_of_the_whole_problem():
+    rng = np.random.default_rng(5)
+    problem = FiniteSum(1 + rng.normal(size=60), 1 + 0.3 * rng.normal(size=60))
+    solver, x0 = ProxyLagrangian(), np.array([2.0])
+    first = solver.init(problem, x0).candidates
+    assert first.values.tolist() == [np.inf, np.inf]
+    kept = solver.step(problem, solver.init(problem, x0), 0, rng).candidates
+    np.testing.assert_array_equal(kept.table, [problem.at(x0).values])
+    np.testing.assert_array_equal(kept.values, problem.at(x0).values)
+
+
 def solver_slack():
     return ProxyLagrangian().slack
 
@@ -319,6 +330,8 @@ def solver_slack():
 def test_bad_parameters_and_bad_true_constraints():
     with pytest.raises(ValueError, match="ProxyLagrangian: `slack` must be non-negative"):
         ProxyLagrangian(slack=-1.0)
+    with pytest.raises(ValueError, match="ProxyLagrangian: `player` must be a Player"):
+        ProxyLagrangian(player="swap")
     with pytest.raises(ValueError, match="ProxyProblem: `true_constraints` must be callable"):
         ProxyProblem(threshold().surrogate, 3.0)
     wrong = ProxyProblem(threshold().surrogate, lambda _, x: [1.0, 2.0])

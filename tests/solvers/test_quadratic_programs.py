@@ -71,11 +71,48 @@ def test_rows_without_a_slope_hold_or_do_not():
     np.testing.assert_allclose(answer.s, [1.0, 0.0], atol=1e-9)
     np.testing.assert_allclose(answer.lam, [0.0, 2.0], atol=1e-8)
     assert program([-3.0, 0.0], [1e-9, -1.0], [[0.0, 0.0], [1.0, 0.0]]).solve() is None
+    assert program([-3.0, 0.0], [-1.0, 1e-9], [[0.0, 0.0], [0.0, 0.0]]).solve() is None
 
 
 def test_rows_that_exclude_each_other_have_no_minimiser():
     apart = [[1.0, 0.0], [-1.0, 0.1], [-1.0, -0.1]]
     assert program([0.0, 0.0], [1.0, 1.0, 1.0], apart).solve() is None
+
+
+NAN = math.nan
+
+
+@pytest.mark.parametrize(
+    ("flags", "p", "calls", "s"),
+    [
+        ([1], [0.5], 1, 0.5),
+        ([-4, 1], [9.0, 0.5], 2, 0.5),
+        ([1, -4, 1], [NAN, 9.0, 0.5], 3, 0.5),
+        ([-4, -4, -4], [0.5] * 3, 3, None),
+        ([-4, -1], [0.5] * 2, 2, None),
+    ],
+)
+def test_programs_that_fail_are_solved_with_ridges(flags, p, calls, s, monkeypatch):
+    """But where rows exclude each other (-1) there is nothing to try; all is in units of the slope 4."""
+    asked = []
+
+    def scripted(matrix, slope, A, upper, lower, sense, primal_tol, dual_tol):
+        asked.append((float(matrix[0, 0]), float(slope[0]), primal_tol, dual_tol))
+        k = len(asked) - 1
+        return np.array([p[k]]), None, flags[k], {"lam": np.array([0.25])}
+
+    monkeypatch.setattr("daqp.solve", scripted)
+    answer = program([4.0], [-1.0], [[1.0]]).solve()
+    expected = [
+        (1.0, 1.0, 1e-12, 1e-12),
+        (1 + 1e-8, 1.0, 1e-9, 1e-9),
+        (1 + 1e-8 + 1e-4, 1.0, 1e-6, 1e-6),
+    ]
+    assert asked == [pytest.approx(one, rel=1e-12) for one in expected[:calls]]
+    if s is None:
+        assert answer is None
+    else:
+        assert (answer.s.tolist(), answer.lam.tolist()) == ([4 * s], [1.0])
 
 
 def test_bounds_and_rows_of_the_domain_are_kept():
@@ -136,6 +173,7 @@ def test_the_room_along_a_step():
     assert known.room(s, np.array([-1.0, 0.0])) == pytest.approx(4.0)
     assert known.room(np.array([3.9, 0.0]), np.array([1.0, 0.0])) == 1.0
     assert known.room(s, np.array([1e-13, 0.0])) == math.inf
+    assert known.room(s, np.array([1e-9, 0.0])) == pytest.approx(3e9)
     rows = LinearRows.of(2, A=csr_array([[1.0, 0.0]]), b=np.array([1.0]))
     assert program([0.0, 0.0], [-6.0], [[1.0, 1.0]], rows=rows).room(s, p) == 1.0
 
@@ -176,6 +214,7 @@ def test_pairs_are_taken_for_opposite_while_their_sum_is_the_same():
     np.testing.assert_array_equal(Opposites.none().gradients(point), J)
     none = Opposites.none()
     assert none.still(values) is none
+    assert none.first.size == none.second.size == none.sums.size == 0
 
 
 # ------------------------------------------------------------------ refinement

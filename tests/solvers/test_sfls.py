@@ -138,6 +138,8 @@ def test_starts_anywhere():
 def test_wrong_parameters():
     with pytest.raises(ValueError, match=r"SFLS: `theta` must be at least 0\.5"):
         SFLS(theta=0.1)
+    with pytest.raises(ValueError, match="SFLS: `eps` must be positive"):
+        SFLS(eps=-1.0)
     with pytest.raises(TypeError, match="SFLS: `inner_method` must be a SMD"):
         SFLS(inner_method="smd")
     with pytest.raises(ValueError, match="SFLS: `theta` must be positive and finite"):

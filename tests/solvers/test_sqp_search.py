@@ -198,6 +198,20 @@ def test_restoration_ends_after_eight_dampings_or_without_a_promise():
     assert lower_violation(*violated(2.0, 1e5)) is None  # promises 2e-5 of the violation
 
 
+@pytest.mark.parametrize(("damping", "found"), [(1.9e4, True), (2.1e4, False)])
+@pytest.mark.parametrize("height", [0.1, 3.0])
+def test_a_promise_is_a_share_of_the_violation(height, damping, found):
+    """Of its square the model takes ``2 / damping``, which must be a ten thousandth."""
+    problem = FunctionProblem(
+        lambda x: (0.0, 0.0 * x), [lambda x: (height + x[0], np.ones(1))], dim=1
+    )
+    state = first_state(problem, problem.at(np.zeros(1)), np.zeros(1), np.eye(1))
+    lowered = lower_violation(problem, replace(state, damping=damping))
+    assert (lowered is not None) == found
+    if found:
+        assert lowered[0].x[0] == pytest.approx(-height / (1 + damping), rel=1e-6)
+
+
 def test_only_the_violated_constraints_are_lowered():
     """``1 + x_0 <= 0`` is violated and ``x_1 - 3 <= 0`` is met; each in units of 1."""
     problem = FunctionProblem(

@@ -1,7 +1,7 @@
 """The edges of stages: what a method makes of its subproblem's answer, each rule from both sides."""
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ from equipoise.solvers import (
 from equipoise.solvers._methods import exact_penalty as penalty_module
 from equipoise.solvers._parts.best_pair import BestPair
 from equipoise.solvers._parts.dual_and_centre_steps import CentreStep, DualStep
-from equipoise.solvers._parts.steps import Constant
+from equipoise.solvers._parts.steps import Constant, StepRule
 
 from .lines import Fixed, Inner, line
 
@@ -228,15 +228,15 @@ def test_tolerances_of_ippp_have_ends():
 # ------------------------------------------------------------------ IQRC
 
 
-@pytest.mark.parametrize(("number", "drawn"), [(0.24, 0.0), (0.26, 9.0)])
+@pytest.mark.parametrize(("number", "drawn"), [(0.24, 0.0), (0.25, 9.0)])
 def test_a_stage_of_iqrc(number, drawn):
     problem = line([1.0, 0.0])
-    solver = IQRC(rho_hat=3.0, rho=1.0, eps_hat=Constant(0.5), eps=6.0)
+    solver = IQRC(rho_hat=9.0, rho=1.0, eps_hat=Constant(0.5), eps=6.0)
     state = replace(solver.begin(problem, np.zeros(2)), t=3, drawn=np.full(2, 9.0))
     assert state.feasible
     inner = Inner([3.0, 4.0])
     after = solver.absorb(problem, state, inner, inner, Fixed(number))
-    assert after.distance == pytest.approx(5.0 + 0.5 * math.sqrt(2 / 2.0))
+    assert after.distance == pytest.approx(5.0 + 0.5 * math.sqrt(2 / 8.0))
     assert after.drawn[0] == drawn
     assert (after.t, after.before.tolist(), after.x.tolist()) == (4, [0.0, 0.0], [3.0, 4.0])
     assert solver.finished(replace(after, distance=6.0)) is Status.CONVERGED
@@ -244,6 +244,22 @@ def test_a_stage_of_iqrc(number, drawn):
     assert solver.answer(replace(after, distance=6.0))[0].tolist() == [0.0, 0.0]
     assert solver.answer(replace(after, distance=6.01))[0].tolist() == [3.0, 4.0]
     assert solver.finished(replace(after, feasible=False)) is Status.LOCALLY_INFEASIBLE
+
+
+@dataclass(frozen=True)
+class Rising(StepRule):
+    """Grows by 1 a step."""
+
+    first: float
+
+    def __call__(self, t, gap=None, g=None):
+        return self.first + t
+
+
+def test_the_first_accuracy_of_iqrc_is_positive():
+    with pytest.raises(ValueError, match=r"IQRC: `eps_hat\(0\)` must be positive"):
+        IQRC(eps_hat=Rising(0.0))
+    assert IQRC(eps_hat=Rising(0.5)).eps_hat(0) == 0.5
 
 
 @pytest.mark.parametrize(("excess", "feasible"), [(0.25, True), (0.26, None)])

@@ -68,3 +68,14 @@ def test_the_certificate_of_a_run_on_mini_batches_is_of_all_rows():
     batches, whole = fair(batch=50), fair()
     result = solve(batches, StochasticLagrangian(), max_steps=300)
     np.testing.assert_array_equal(result.certificate.values, whole.at(result.x).values)
+
+
+def test_parameters_have_limits():
+    assert StochasticLagrangian(memory=1).memory == 1
+    with pytest.raises(ValueError, match="StochasticLagrangian: `memory` must be an integer of at"):
+        StochasticLagrangian(memory=0)
+    for parameter in ("step_size", "penalty", "dual_step"):
+        with pytest.raises(
+            ValueError, match=f"StochasticLagrangian: `{parameter}` must be positive"
+        ):
+            StochasticLagrangian(**{parameter: 0.0})

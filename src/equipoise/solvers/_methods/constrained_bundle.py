@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import Array, like, norm, to_numpy
+from equipoise._array import TINY, Array, like, norm, to_numpy
 from equipoise._problem import Problem
 from equipoise._status import Status
 from equipoise.solvers._bundle.model import minimise
@@ -152,7 +152,7 @@ class ConstrainedBundle(Solver[State]):
             values=point.values if serious else f,
             planes=planes.joined(more, w),
             L=L,
-            fall=max(abs(low - float(here[of_objective].max())), error, 1e-300),
+            fall=max(abs(low - float(here[of_objective].max())), error, TINY),
             residual=max(slope, math.sqrt(gap), state.violation),
             idle=state.idle + 1 if nothing else 0,
         )

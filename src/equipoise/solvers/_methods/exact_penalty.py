@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import Array, like, to_numpy
+from equipoise._array import TINY, Array, like, to_numpy
 from equipoise._problem import Point, Problem
 from equipoise._status import Status
 from equipoise.solvers._newton.face_newton import newton_points
@@ -158,7 +158,7 @@ class ExactPenalty(Solver[State]):
         if self.products:  # 2
             beyond = newton_points(problem, problem.at(x), state.J, (s, lam), p, self.products)
             trial = min(trial, *beyond, key=lambda point: _phi(point.values, p))
-        r = (_phi(f, p) - _phi(trial.values, p)) / max(model.decrease(s, p), 1e-300)  # 3
+        r = (_phi(f, p) - _phi(trial.values, p)) / max(model.decrease(s, p), TINY)  # 3
         if r < self.accept:
             return replace(state, radius=self.shrink * Delta)  # 4
         reached = np.abs(s).max() >= REACHES_RADIUS * Delta

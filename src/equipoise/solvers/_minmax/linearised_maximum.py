@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from equipoise._array import TINY
 from equipoise.sets._set import Set
 
 # Newton steps on the dual at the most; two or three are the rule. Chosen.
@@ -121,10 +122,10 @@ class LinearisedMaximum:
         k = q.size
         base = self.v - (self.w @ self.rows) / L
         lengths = np.linalg.norm(self.rows, axis=1)
-        t = DIFFERENCE_STEP * max(1.0, float(np.linalg.norm(y))) / np.maximum(lengths, 1e-300)
+        t = DIFFERENCE_STEP * max(1.0, float(np.linalg.norm(y))) / np.maximum(lengths, TINY)
         moved = np.array([self.domain.project(base + s * row) - y for s, row in zip(t, self.rows)])
         H = self.rows @ (moved / t[:, None]).T / L
-        scale = max(float(np.trace(H)) / k, float(np.ptp(q)), 1e-300)
+        scale = max(float(np.trace(H)) / k, float(np.ptp(q)), TINY)
         # Minimise (u - w)'H(u - w)/2 - q'(u - w) with the bounds 0 <= u <= 1 and the row sum u = 1.
         bounds = np.ones(k + 1), np.append(np.zeros(k), 1.0)
         sense = np.append(np.zeros(k, dtype=np.int32), np.int32(5))  # 5 marks an equation

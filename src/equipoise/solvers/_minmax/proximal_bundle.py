@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from equipoise._array import Array, like, norm, to_numpy
+from equipoise._array import TINY, Array, like, norm, to_numpy
 from equipoise._problem import Problem
 from equipoise.solvers._minmax.linearised_maximum import LinearisedMaximum
 from equipoise.solvers._minmax.minmax import Bracket, MinMax, functions, largest, lowest
@@ -102,7 +102,7 @@ class ProximalBundle(MinMax[Planes]):
         g = to_numpy(point.gradient(i))
         predicted = bracket.upper - float(planes.max())
         new = bracket.improved(bracket.x, bracket.upper, lower, weights)
-        if bracket.upper - P >= SERIOUS_STEP * max(predicted, 1e-300):  # 4
+        if bracket.upper - P >= SERIOUS_STEP * max(predicted, TINY):  # 4
             new, L = replace(new, x=point.x, upper=P), L / 2
         elif P - g @ (y - x) < bracket.upper - predicted:
             L = 2 * L

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from equipoise._array import Array, dot, norm, to_numpy
+from equipoise._array import TINY, Array, dot, norm, to_numpy
 from equipoise._problem import Problem
 from equipoise.solvers._minmax.minmax import Bracket, MinMax, functions, largest, lowest, reach
 from equipoise.solvers._solver import Guarantee
@@ -67,7 +67,7 @@ class MinMaxSubgradient(MinMax[Averages]):
         P, i = float(p.max()), int(p.argmax())
         g = point.gradient(i)  # 1
         steepest = max(state.steepest, norm(g))
-        eta = 2 / (mu * (k + 2)) if mu else reach(X, x) / (max(steepest, 1e-300) * math.sqrt(k + 1))
+        eta = 2 / (mu * (k + 2)) if mu else reach(X, x) / (max(steepest, TINY) * math.sqrt(k + 1))
         total = state.total + (k + 1 if mu else eta)  # 2
         a = (k + 1 if mu else eta) / total
         mean = (1 - a) * state.mean + a * x

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from equipoise._array import Array, dot, norm
+from equipoise._array import TINY, Array, dot, norm
 from equipoise._problem import Point, Problem
 from equipoise.problems._merit import AugmentedLagrangianMerit, Merit
 from equipoise.solvers._newton.conjugate_gradients import conjugate_gradients
@@ -17,6 +17,10 @@ from equipoise.solvers._parts.try_at import try_at
 
 # Steps after which the multipliers are updated although the gradient is not small. Chosen.
 PATIENCE = 100
+
+# Where the multipliers sum up to more than a thousand, the gradient at which they are updated grows with
+# them, as its rounding errors do. Chosen.
+PER_MULTIPLIER = 1e-3
 
 # The residual CG reaches relative to its start, or the square root of the gradient where that is
 # less, which makes the steps superlinear; with and without a preconditioner. Chosen.
@@ -80,7 +84,7 @@ def _newton(
     known = np.array_equal(slopes[1:], state.pair.lam)
     g = state.pair.gradient if known else point.vjp(slopes)  # 2
     piece = problem.domain.tangent_map(x, -g)
-    enough = state.accuracy * max(1.0, 1e-3 * slopes[1:].sum())
+    enough = state.accuracy * max(1.0, PER_MULTIPLIER * slopes[1:].sum())
     if state.lam.size and (norm(piece(-g)) <= enough or k > PATIENCE):  # 3
         state, k = _updated(point, state, slopes[1:], growth, tol), 0
         slopes = AugmentedLagrangianMerit(state.lam, state.b)(point.values)[1]
@@ -126,7 +130,7 @@ def _search(
     """
     x, value, g = way.x, way.value, way.g
     rounding = 100 * problem.facts.rounding * max(1.0, abs(value))
-    first = s = min(1.0, radius / max(norm(d), 1e-300))
+    first = s = min(1.0, radius / max(norm(d), TINY))
     finite = False
     for _ in range(MAX_HALVINGS):
         new = problem.domain.project(x + s * d)

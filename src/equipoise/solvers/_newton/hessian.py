@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.linalg import LinAlgError
 
-from equipoise._array import Array, norm
+from equipoise._array import TINY, Array, norm
 from equipoise._problem import Point, Problem
 
 Map = Callable[[Array], Array]
@@ -30,7 +30,7 @@ def hessian(
     base = point.vjp(weights) if gradient is None else gradient
 
     def product(v: Array) -> Array:
-        h = DIFFERENCE_STEP * max(1.0, norm(point.x)) / max(norm(v), 1e-300)
+        h = DIFFERENCE_STEP * max(1.0, norm(point.x)) / max(norm(v), TINY)
         return (problem.at(point.x + h * v).vjp(weights) - base) / h
 
     return product

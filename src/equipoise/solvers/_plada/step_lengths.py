@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from equipoise._array import Array, dot, norm
+from equipoise._array import TINY, Array, dot, norm
 from equipoise._problem import Point, Problem
 from equipoise.solvers._parts.estimates import jacobian_size
 from equipoise.solvers._plada.reduced import ReducedLagrangian
@@ -62,7 +62,7 @@ def first_length(problem: Problem, point: Point, rho: float, eta: float | None) 
         floor = _bound(L, math.sqrt(m) * M, rho)
     g = point.gradient(0)
     length = PROBE * min(problem.domain.diameter, max(1.0, norm(point.x)))
-    ahead = problem.domain.project(point.x - (length / max(norm(g), 1e-300)) * g)
+    ahead = problem.domain.project(point.x - (length / max(norm(g), TINY)) * g)
     L = _secant(problem.at(ahead).gradient(0) - g, ahead - point.x)
     M = jacobian_size(point)
     eta = max(floor, FIRST_SHARE * _bound(L, M, rho))

@@ -60,7 +60,8 @@ def shrink(objectives: Any, constraints: Any) -> np.ndarray:
     # Over (p, s): first find the least s >= 0 with sum_j p_j f_i(x_j) <= s, then the least objective.
     ones = np.append(np.ones(n), 0.0)[None]
     rows = np.hstack((g.T, -np.ones((m, 1))))
-    least = linprog(np.append(np.zeros(n), 1.0), rows, np.zeros(m), ones, [1.0], method="highs-ds")
+    only_slack = np.append(np.zeros(n), 1.0)
+    least = linprog(only_slack, rows, np.zeros(m), ones, [1.0], method="highs-ds")
     slack = float(least.x[-1]) if least.x[-1] > 1e-12 * max(1.0, np.abs(g).max()) else 0.0
     mixture = linprog(f, g.T, np.full(m, slack), np.ones((1, n)), [1.0], method="highs-ds")
     p = np.maximum(mixture.x if mixture.x is not None else least.x[:-1], 0.0)
@@ -82,5 +83,5 @@ def _table(owner: str, parameter: str, objectives: Any, constraints: Any) -> tup
 
 
 def _ranks(values: np.ndarray) -> np.ndarray:
-    """Rank from 1; equal values share the lowest rank."""
-    return 1 + np.searchsorted(np.sort(values), values)
+    """Rank from 0; equal values share the lowest rank."""
+    return np.searchsorted(np.sort(values), values)

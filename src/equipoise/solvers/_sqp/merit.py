@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from equipoise._array import TINY
 from equipoise.sets import LinearRows
 
 # Variables of sizes from 1 / ORDINARY to ORDINARY keep their units, as the curvature that is learnt takes
@@ -43,8 +44,8 @@ def units(x: np.ndarray, J: np.ndarray, rows: LinearRows) -> np.ndarray:
     if not known.any():
         return np.ones(x.size)
     if not known.all():
-        lengths = np.maximum(np.linalg.norm(J, axis=1), 1e-300)
-        slope = np.maximum(np.linalg.norm(J / lengths[:, None], axis=0), 1e-300)
+        lengths = np.maximum(np.linalg.norm(J, axis=1), TINY)
+        slope = np.maximum(np.linalg.norm(J / lengths[:, None], axis=0), TINY)
         change = np.exp(np.log(slope[known] * size[known]).mean())
         others = np.clip(change / slope, size[known].min(), size[known].max())
         size = np.where(known, size, others)

@@ -41,8 +41,6 @@ class Opposites:
 
     def still(self, values: np.ndarray) -> Opposites:
         """Return the pairs whose sum is the same at a new point."""
-        if self.first.size == 0:
-            return self
         f, g = values[self.first], values[self.second]
         same = np.abs(f + g - self.sums) <= ROUNDING * (np.abs(f) + np.abs(g))
         if same.all():

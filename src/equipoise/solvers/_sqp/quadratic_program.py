@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from equipoise._array import TINY
 from equipoise.sets import LinearRows
 from equipoise.solvers._sqp.opposites import opposite_rows
 
@@ -102,13 +103,12 @@ class QuadraticProgram:
     ) -> Answer | None:
         """Solve with a slack t for every row, which costs ``price t + bend t^2 / 2``."""
         used = np.flatnonzero(lengths > 0)
-        bend = np.maximum(bend, 1e-300)  # the square of a tiny length underflows
         d, k = self.g.size, used.size
         H = np.zeros((d + k, d + k))
         H[:d, :d] = self.H
         H[range(d, d + k), range(d, d + k)] = bend[used]
         g = np.concatenate((self.g, price[used]))
-        wide = np.concatenate((unit, np.maximum(1.0 / np.sqrt(bend[used]), 1e-300)))
+        wide = np.concatenate((unit, np.maximum(1.0 / np.sqrt(bend[used]), TINY)))
         A = np.hstack(
             (self.J[used] * (unit / lengths[used][:, None]), np.diag(-1.0 / np.sqrt(bend[used])))
         )
@@ -124,7 +124,7 @@ class QuadraticProgram:
 
     def _units(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the units of the variables, and the lengths of the rows in them."""
-        unit = np.maximum(1.0 / np.sqrt(self.H.diagonal()), 1e-300)  # H may be infinite
+        unit = np.maximum(1.0 / np.sqrt(self.H.diagonal()), TINY)  # H may be infinite
         scaled = self.J * unit
         return unit, np.sqrt((scaled * scaled).sum(axis=1))
 
@@ -152,11 +152,11 @@ class QuadraticProgram:
                 target = np.concatenate((target, np.zeros(e)))
                 A = np.hstack((A, np.zeros((k, e))))
                 more = np.hstack((more, rows.B.toarray()))
-            size = np.maximum(np.sqrt((more * more).sum(axis=1)), 1e-300)
+            size = np.maximum(np.sqrt((more * more).sum(axis=1)), TINY)
             A = np.vstack((A, more / size[:, None]))
             low = np.concatenate((low, np.full(size.size, -np.inf)))
             high = np.concatenate((high, rows.b / size))
-        tau = max(float(np.abs(target).max()), float(-high.min(initial=0.0)), 1e-300)
+        tau = max(float(np.abs(target).max()), float((-high).max(initial=TINY)))
         bounded = 0 if bounds is None and rows.unbounded else n + e
         if bounded:
             least, most = bounds or (np.empty(0), np.empty(0))

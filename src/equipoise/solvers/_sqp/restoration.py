@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from equipoise._array import like, to_numpy
+from equipoise._array import TINY, like, to_numpy
 from equipoise._problem import Point, Problem
 from equipoise.solvers._parts.linear_rows import linear_rows
 from equipoise.solvers._parts.try_at import try_at
@@ -36,7 +36,7 @@ def lower_violation(problem: Problem, state: State) -> tuple[Point, float] | Non
     rows, damping = linear_rows(problem.domain, x), state.damping
     h = 0.5 * float(np.square(np.maximum(f, 0.0)).sum())
     size = np.square(J[f > 0]).sum(axis=0)
-    ridge = np.maximum(size, LEAST_DAMPING * size.max(initial=1e-300))
+    ridge = np.maximum(size, LEAST_DAMPING * size.max(initial=TINY))
     for _ in range(TRIES):
         H = np.diag(damping * ridge)
         answer = QuadraticProgram(H, np.zeros(x.size), f, J, rows).least_squares()

@@ -1,0 +1,135 @@
+"""When a jump is refused, followed by chord steps, or tells of products: each rule from both sides."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from equipoise import sets
+from equipoise.problems import QuadraticProblem
+from equipoise.solvers._newton import jump as jump_module
+from equipoise.solvers._newton.chord import FAST_JUMP
+from equipoise.solvers._newton.jump import MAX_ACTIVE, MAX_JUMP, JumpDirection, jump, newton
+from equipoise.solvers._newton.pair import Pair, pair_at
+from equipoise.solvers._newton.preconditioner import Preconditioner
+
+NONE = np.zeros(0)
+
+
+@dataclass
+class Noting:
+    """The identity for an estimate, which notes how many products it hears of."""
+
+    heard: list = field(default_factory=list)
+
+    def solve(self, v):
+        return v
+
+    def after(self, notes, products):
+        self.heard.append(products)
+        return self
+
+
+@pytest.mark.parametrize(
+    ("left", "matrix", "raised", "follows"),
+    [
+        (2.0 * FAST_JUMP, True, False, True),
+        (2.1 * FAST_JUMP, True, False, False),
+        (0.0, False, False, False),
+        (0.0, True, True, False),
+        (0.0, False, True, False),
+        (None, True, False, False),
+    ],
+)
+def test_chord_steps_follow_a_fast_jump_with_a_known_matrix(
+    left, matrix, raised, follows, monkeypatch
+):
+    """From a residual of 2; the chord has the rows of the jump, and the tolerance asked for."""
+    way = JumpDirection(np.ones(1), NONE, -1.0, np.array([7]), NONE, NONE, raised)
+    known = Preconditioner.of(np.eye(1) if matrix else np.ones(1))
+    start, end = (Pair(np.array([x]), NONE, np.ones(1), 0.0) for x in (0.0, 9.0))
+    start = Pair(start.x, NONE, start.gradient, 2.0)
+    landed = None if left is None else Pair(np.array([1.0]), NONE, np.ones(1), left)
+    seen = []
+    monkeypatch.setattr(jump_module, "newton", lambda *_: (way, known))
+    monkeypatch.setattr(jump_module, "search", lambda *_: landed)
+    monkeypatch.setattr(
+        jump_module.Chord,
+        "follow",
+        lambda *given: seen.append((given[0].rows[0], *given[2:])) or end,
+    )
+    found, after = jump(None, start, 1.0, known, 1.0, 1.0, 0.125)
+    assert found is (end if follows else landed)
+    assert after is known
+    assert seen == ([(7, landed, 0.125)] if follows else [])
+
+
+def quadratic(H, q, rows=(), offsets=()):
+    """``<x, H x> / 2 + <q, x>`` under linear constraints."""
+    d = len(q)
+    return QuadraticProblem(
+        [np.array(H, float), *(np.zeros((d, d)) for _ in rows)],
+        np.array([q, *rows], float),
+        [0.0, *offsets],
+        sets.WholeSpace(),
+    )
+
+
+def way_from(problem, x, lam=NONE, known=None, accuracy=1e-12, row_accuracy=1e-12):
+    point = problem.at(np.array(x, float))
+    at = pair_at(problem, point, np.array(lam, float))
+    return newton(problem, at, 1.0, known or Noting(), accuracy, row_accuracy, 0.0)[0]
+
+
+@pytest.mark.parametrize("share", [0.999, 1.001])
+@pytest.mark.parametrize(("x", "size"), [(0.0, 1.0), (0.5, 1.0), (-3.0, 3.0)])
+def test_jumps_beyond_a_hundred_lengths_are_refused(x, size, share):
+    """The minimiser of ``(x - c)^2 / 2`` is ``c - x`` away."""
+    length = share * MAX_JUMP * size
+    way = way_from(quadratic([[1.0]], [-(x + length)]), [x])
+    if share > 1:
+        assert way is None
+    else:
+        np.testing.assert_allclose(way.d, [length])
+
+
+def test_constraints_may_become_active_where_they_push():
+    """With ``b = 1``: those with a multiplier, and those violated by more than nothing."""
+    rows, offsets = np.ones((5, 1)), [0.0, -1.0, -2.0, 1e-9, 0.0]
+    way = way_from(quadratic([[1.0]], [0.0], rows, offsets), [0.0], [0.0, 0.0, 0.5, 0.0, 0.5])
+    assert way.rows.tolist() == [2, 3, 4]
+
+
+@pytest.mark.parametrize(("count", "found"), [(MAX_ACTIVE, True), (MAX_ACTIVE + 1, False)])
+def test_many_constraints_are_too_many(count, found):
+    rows = np.random.default_rng(0).normal(size=(count, 3))
+    way = way_from(
+        quadratic(np.eye(3), np.zeros(3), rows, np.ones(count)), np.zeros(3), [0] * count
+    )
+    assert (way is not None) == found
+
+
+def test_the_most_products_that_any_system_took_are_told():
+    """The gradient has three different curvatures in it, the constraint's row one, or the other way."""
+    H, wide, narrow = np.diag([1.0, 2.0, 3.0]), [1.0, 1.0, 1.0], [1.0, 0.0, 0.0]
+    for q, row in ((wide, narrow), (narrow, wide)):
+        known = Noting()
+        assert way_from(quadratic(H, q, [row], [0.5]), np.zeros(3), [0.0], known) is not None
+        assert known.heard == [3]
+
+
+def test_products_are_told_of_jumps_that_fail_too(monkeypatch):
+    known, saddle = Noting(), np.diag([1.0, 2.0, -9.0])
+    assert way_from(quadratic(saddle, [1.0, 1.0, 0.1]), np.zeros(3), known=known) is None
+    first = known.heard[-1]
+    assert first > 1
+    row, q = [[0.0, 1.0, 0.0]], [1.0, 1.0, 0.1]
+    assert way_from(quadratic(saddle, q, row, [0.5]), np.zeros(3), [0.0], known) is None
+    assert known.heard[-1] >= first
+    monkeypatch.setattr(jump_module, "dual_multipliers", lambda S, q: np.array([np.inf]))
+    assert (
+        way_from(quadratic(np.diag([1.0, 2.0, 3.0]), q, row, [0.5]), np.zeros(3), [0.0], known)
+        is None
+    )
+    assert known.heard[-1] == 3
+    assert len(known.heard) == 3
