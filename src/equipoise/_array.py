@@ -105,12 +105,16 @@ def placed(index: np.ndarray, x: Array) -> Any:
 
 def counted(codes: Array, weight: Array | None, count: int) -> np.ndarray:
     """Return the sum of the weights (1 without them) of the rows of each code, shape (count,)."""
+    return on_host(counted_there(codes, weight, count))
+
+
+def counted_there(codes: Array, weight: Array | None, count: int) -> Array:
+    """Return what `counted` does, where the codes are."""
     if not is_tensor(codes):
         return np.bincount(codes, weight, minlength=count)
     xp = namespace(codes)
     heavy = None if weight is None else xp.astype(weight, xp.float64)
-    sums = xp.bincount(codes, heavy, minlength=count)
-    return to_numpy(sums) if heavy is not None else to_numpy(sums).astype(np.int64)
+    return xp.bincount(codes, heavy, minlength=count)
 
 
 def places_among(edges: np.ndarray, scores: Array) -> Array:

@@ -146,18 +146,44 @@ def bowl(bends):
     )
 
 
-def test_a_run_pays_for_the_look_at_its_end():
+def test_a_run_on_many_rows_pays_for_the_look_at_its_end():
     """In 60 dimensions a run of a few evaluations ends without one; a longer one can afford it."""
     bends = np.linspace(1.0, 2.0, 60)
-    short = solve(bowl(bends), tol=1e-6)
+    problem = bowl(bends)
+    problem.sketched = True
+    short = solve(problem, "apg", tol=1e-6)
     assert short.success
     assert short.nfev < 4 * least_products(60)
     assert short.certificate.curvature is None
     bends[-1] = 1e3
-    long = solve(bowl(bends), "apg", tol=1e-4)
+    long = solve(problem, "apg", tol=1e-4)
     assert long.success
     assert long.nfev > 4 * least_products(60)
     assert long.certificate.curvature is not None
+
+
+@pytest.mark.parametrize("method", ["auto", "augmented_newton"])
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_short_run_that_ends_at_a_saddle_of_many_variables_notices(method, turned):
+    """From a start on the ridge no step leaves it: only the look at the end can tell."""
+    rng = np.random.default_rng(0)
+    axes = np.linalg.qr(rng.normal(size=(40, 40)))[0] if turned else np.eye(40)
+    bends = np.where(np.arange(40) == 0, -1.0, np.linspace(0.5, 2.0, 40))
+
+    def ridge(x):
+        y = axes.T @ x
+        slope = bends * y
+        slope[0] += y[0] ** 3
+        return 0.5 * (bends * y) @ y + 0.25 * y[0] ** 4, axes @ slope
+
+    start = axes @ np.where(np.arange(40) == 0, 0.0, rng.normal(size=40))
+    problem = FunctionProblem(ridge, dim=40, facts=Facts(smooth=True))
+    without = solve(problem, method, start, tol=1e-6, second_order=False)
+    assert without.success
+    assert without.nfev < 4 * least_products(40)
+    result = solve(problem, method, start, tol=1e-6)
+    assert not result.success or result.fun == pytest.approx(-0.25, abs=1e-6)
+    assert result.success or result.certificate.curvature.negative
 
 
 def test_a_start_at_a_maximum_is_left_in_many_dimensions():

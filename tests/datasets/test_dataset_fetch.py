@@ -133,7 +133,7 @@ def test_every_file_of_the_data_folder_is_the_one_in_the_table(need_folder, data
 @pytest.mark.parametrize(
     ("dataset", "filename", "match"),
     [
-        ("iris", "iris.data", r"fetch: `dataset` must be one of .*, got 'iris'"),
+        ("unheard-of", "iris.data", r"fetch: `dataset` must be one of .*, got 'unheard-of'"),
         (
             "segment",
             "iris.data",

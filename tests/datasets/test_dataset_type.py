@@ -129,8 +129,10 @@ def test_import_loads_neither_pandas_nor_pooch():
 def test_load_is_the_registry():
     assert list(DATASETS) == sorted(DATASETS), "`DATASETS` is in alphabetical order"
     assert load("census", n=50, seed=2).n == 50
-    with pytest.raises(ValueError, match=r"load: `name` must be one of 'adult', .*, got 'iris'"):
-        load("iris")
+    with pytest.raises(
+        ValueError, match=r"load: `name` must be one of 'adult', .*, got 'unheard-of'"
+    ):
+        load("unheard-of")
     with pytest.raises(TypeError, match="colour"):
         load("census", colour="blue")
 

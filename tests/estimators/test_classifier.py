@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from equipoise import ConstrainedClassifier, Status, demographic_parity, equalized_odds, solvers
 from equipoise.datasets import make_census
-from equipoise.models._sketch import MIN_SKETCH_ROWS
+from equipoise.models._sketch_plan import MIN_SKETCH_ROWS
 
 
 def fitted(census, constraints=None, **options):

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from equipoise.models import Features, LinearModel, MultiClassLinearModel
-from equipoise.models import _features as features_module
+from equipoise.models import _squares as squares_module
 
 N, D, K = 30, 6, 3
 
@@ -124,7 +124,7 @@ def test_sparse_data_is_neither_copied_nor_made_dense(monkeypatch, rng):
 
 def test_norms_are_computed_in_pieces(monkeypatch, rng):
     A = matrix(rng, "csr_array")
-    monkeypatch.setattr(features_module, "CONVERTED_ROWS", 7)
+    monkeypatch.setattr(squares_module, "CONVERTED_ROWS", 7)
     norms = np.sqrt(Features(A, center=np.ones(D)).squared_norms)
     np.testing.assert_allclose(norms, np.linalg.norm(A.toarray() - 1, axis=1))
 

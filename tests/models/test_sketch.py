@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from equipoise.models import LinearModel, Sketch
-from equipoise.models._sketch import (
+from equipoise.models._sketch_plan import (
     DIAGONAL_FROM,
     KINKED_MATRIX_UP_TO,
     LOOKED_AT,

@@ -185,6 +185,26 @@ def test_intersections_are_pooled_as_in_numpy():
     np.testing.assert_array_equal(ours.counts, theirs.counts)
 
 
+def test_pairs_copy_no_rows_to_the_host(nothing_leaves):
+    n = 60_000  # many more than a sketch has
+    rng = np.random.default_rng(0)
+    X, y, groups = rng.normal(size=(n, 3)), rng.integers(0, 2, n), rng.integers(0, 2, n)
+    table = DeviceTable(there(y), there(X), there(groups))
+    rows, binding = sums_of(table, eq.auc_parity("inter", 0.05), objective=1.0 - eq.auc())
+    x, w = np.array([0.5, -0.3, 0.1, 0.2]), np.array([1.0, 0.3, 0.2])
+    problem = LearningProblem(rows, binding.combination, l2=0.1)
+    problem.at(x).curvature(w)  # draws the rows of a sketch, once
+    nothing_leaves["most"] = n // 2
+    point = problem.sharpened(2.0).at(x)
+    assert np.isfinite(point.values).all()
+    for found in (point.vjp(w), point.hvp(w, x), point.curvature(w), point.gradients([0, 1, 2])):
+        assert isinstance(found, np.ndarray)
+        assert np.isfinite(found).all()
+    assert np.isfinite(problem.thresholded(x)).all()
+    assert rows.spread(x) > 0
+    assert rows.spread_slope(x).shape == x.shape
+
+
 def test_other_estimators_and_labels(tmp_path):
     X, y = there(CENSUS.X), there(CENSUS.y)
     model = AUCClassifier(eq.auc_parity("inter", 0.05)).fit(X, y, there(SEX))

@@ -38,7 +38,7 @@ from equipoise import sets
         (lambda: sets.Box(math.inf, math.inf, dim=2), "Box: `lower` must be below inf"),
         (lambda: sets.Box([0, math.inf], math.inf), "Box: `lower` must be below inf"),
         (lambda: sets.Box(-math.inf, [-math.inf, 0]), "and `upper` above -inf"),
-        (lambda: sets.Box([0, 3, 5], [1, 2, 6]), "(entry 1 of `upper` is 2), got 3"),
+        (lambda: sets.Box([1, 3, 5], [1, 2, 6]), "(entry 1 of `upper` is 2), got 3"),
         (lambda: sets.Box([], 1), "Box: `lower` must be a number or have shape (d,), d >= 1"),
         (lambda: sets.L2Ball(1, []), "L2Ball: `center` must have shape (d,), d >= 1, got (0,)."),
         (
@@ -102,6 +102,7 @@ def test_bad_input_is_refused_with_the_reason(make, message):
     [
         (sets.WholeSpace(), "WholeSpace()"),
         (sets.Box(0, 1, dim=123), "Box(lower=0.0, upper=1.0, dim=123)"),
+        (sets.Box(0, 1, dim=1), "Box(lower=0.0, upper=1.0, dim=1)"),
         (sets.Box([0, 1], [1, math.inf]), "Box(lower=[0.0, 1.0], upper=[1.0, inf])"),
         (sets.Box(np.arange(4), 10), "Box(lower=[0.0, 1.0, 2.0, 3.0], upper=[10.0, "),
         (sets.Box(np.arange(5), 10), "Box(dim=5)"),
@@ -178,6 +179,8 @@ def test_a_polytope_empty_at_working_precision_fails_loudly(monkeypatch):
     monkeypatch.setattr(daqp, "solve", lambda *args, **options: answer)
     with pytest.raises(ArithmeticError, match=r"projection failed \(DAQP exit flag -1\)"):
         X.project(np.array([5.0, 5.0]))  # no row alone is enough
+    np.testing.assert_array_equal(X.project(np.array([5.0, 0.5])), [1.0, 0.5])  # the first row is
+    np.testing.assert_array_equal(X.project(np.array([0.5, 5.0])), [0.5, 1.0])
 
 
 def test_rows_of_a_polytope_that_are_broken_alike_are_not_all_active():

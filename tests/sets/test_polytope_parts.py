@@ -8,6 +8,7 @@ from scipy import sparse
 
 from equipoise import sets
 from equipoise.sets._linear_rows import LinearRows
+from equipoise.sets._set import ACTIVE
 
 CORNER = sets.Polytope([[3.0, 0.0], [0.0, 0.5]], [3.0, 0.5])  # x <= 1, y <= 1
 BOTH = np.array([True, True])
@@ -42,13 +43,15 @@ def test_rows_that_depend_on_each_other_are_left_to_the_solver():
     x, y = np.array([3.0, 0.0]), np.array([1.0, 0.0])
     assert X._polished(x, y, np.array([True, True, False])) is y
     assert X._polished(x, y, np.array([True, True, True])) is y  # more rows than variables
+    X = sets.Polytope([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [1.0, 1.0, 2.0])
+    assert X._polished(x, y, np.array([True, True, True])) is y
 
 
 def test_the_better_of_two_points_that_are_slightly_outside_is_taken():
     X = sets.Polytope([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [1.0, 1.0, 2.0 - 1e-12])
     active, x = np.array([True, True, False]), np.array([3.0, 2.0])
-    worse = np.array([1 + 1e-9, 1 + 1e-9])
-    np.testing.assert_array_equal(X._polished(x, worse, active), [1.0, 1.0])
+    for y in ([1 + 1e-9, 1 + 1e-9], [1 + 1e-9, 0.5]):
+        np.testing.assert_array_equal(X._polished(x, np.array(y), active), [1.0, 1.0])
     better = np.array([1 - 1e-9, 1 - 1e-9])
     assert X._polished(x, better, active) is better
 
@@ -67,11 +70,39 @@ def test_a_point_hardly_outside_is_projected_in_units_of_its_own_size():
     )
 
 
-@pytest.mark.parametrize("factor", [1e-130, 1.0, 1e130])
+@pytest.mark.parametrize("factor", [1e-170, 1.0, 1e170])
 def test_directions_of_any_length_have_the_same_tangent(factor):
     corner, v = np.ones(2), np.array([2.0, -1.0])
     np.testing.assert_allclose(CORNER.tangent(corner, factor * v) / factor, [0.0, -1.0])
     np.testing.assert_allclose(CORNER.tangent(corner, -factor * v) / factor, [-2.0, 0.0])
+
+
+def test_a_bound_is_reached_within_a_share_of_the_size_of_the_point():
+    X, v = sets.Polytope([[1.0, 0.0]], [0.0]), np.array([1.0, 0.0])
+    for size in (1.0, 1e6):
+        for share, tangent in ((0.7, [0.0, 0.0]), (1.4, [1.0, 0.0])):
+            at = np.array([-share * ACTIVE * size, size])
+            assert X.tangent(at, v).tolist() == tangent
+
+
+def test_the_apex_of_a_cone_stays_where_it_is():
+    apex = np.zeros(2)
+    assert sets.Polytope([[1.0, 2.0], [3.0, -1.0]], [0.0, 0.0]).project(apex) is apex
+
+
+def test_the_programs_answer_is_near_before_it_is_made_exact(monkeypatch, rng):
+    monkeypatch.setattr(sets.Polytope, "_polished", lambda X, x, y, active: y)
+    cube = sets.Polytope(np.vstack((np.eye(3), -np.eye(3))), np.ones(6))
+    for scale in (0.1, 1.0, 1e3):
+        x = 1.0 + scale * (0.5 + rng.random(3))
+        np.testing.assert_allclose(cube.project(x), np.ones(3), atol=1e-9 * scale)
+        np.testing.assert_allclose(cube.project(-x), -np.ones(3), atol=1e-9 * scale)
+
+
+def test_no_step_is_one_of_the_rows_of_a_point_that_is_outside_by_rounding():
+    rows = sets.Box(0.0, 1.0, dim=2).linear_rows(np.array([-1e-17, 1.0 + 3e-16]))
+    assert rows.low.tolist() == [0.0, -1.0 - 3e-16]
+    assert rows.high.tolist() == [1.0, 0.0]
 
 
 @pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])

@@ -143,6 +143,15 @@ def test_where_a_direction_does_not_point_inwards_the_piece_of_a_box_is_zero():
     assert X.tangent_map(x, np.array([1.0, -1.0, 0.0]))(np.ones(3)).tolist() == [1.0, 1.0, 1.0]
 
 
+@pytest.mark.parametrize("X", [sets.L2Ball(1.0), sets.L1Ball(1.0)], ids=repr)
+@pytest.mark.parametrize("v", [[0.0, 0.0], [-1.0, 0.5]])
+def test_where_a_direction_does_not_point_outwards_the_piece_of_a_ball_is_the_space(X, v):
+    w = np.array([2.0, 3.0])
+    assert X.tangent_map(np.array([1.0, 0.0]), np.array(v))(w).tolist() == [2.0, 3.0]
+    sideways = sets.L2Ball(1.0).tangent_map(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
+    assert sideways(w).tolist() == [2.0, 3.0]
+
+
 def test_a_direction_of_another_length_than_its_point_is_refused():
     with pytest.raises(
         ValueError, match=r"L2Ball: `v` must have the shape \(2,\) of `x`, got \(3,\)"

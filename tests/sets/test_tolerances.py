@@ -83,7 +83,7 @@ def test_a_sum_off_by_rounding_stays_where_it_is():
 def test_the_support_is_measured_by_the_set():
     assert supported(1.0) == SUPPORT
     assert supported(50.0) == 50 * SUPPORT
-    assert supported(1e-6) == pytest.approx(1e-15)
+    assert supported(1e-6) == pytest.approx(1e-15, rel=1e-12, abs=0.0)
     X, v = sets.Simplex(), np.array([0.0, -1.0])
     assert X.tangent(np.array([1 - 0.7 * SUPPORT, 0.7 * SUPPORT]), v).tolist() == [0.0, 0.0]
     assert X.tangent(np.array([1 - 1.4 * SUPPORT, 1.4 * SUPPORT]), v).tolist() == [0.5, -0.5]

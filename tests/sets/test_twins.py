@@ -9,6 +9,7 @@ from scipy.optimize import nnls
 
 from equipoise import sets
 from equipoise._array import norm
+from equipoise.sets._level import _scan, fill_level
 
 
 def random_l1_point(d, radius, rng):
@@ -75,6 +76,24 @@ def bisect(x, total):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if np.sum(np.maximum(x - middle, 0)) > total else (low, middle)
     return 0.5 * (low + high)
+
+
+def test_one_sort_finds_the_level_but_for_rounding(rng):
+    """Against bisection; the level is where the function, which falls, has its zero."""
+    alone = joined = 0
+    for _ in range(300):
+        heights, count = rng.normal(size=rng.integers(1, 7)), int(rng.integers(0, 4))
+        total = rng.normal() if count else -rng.exponential()
+        low, high = -100.0, 100.0
+        for _ in range(80):
+            t = 0.5 * (low + high)
+            above = np.maximum(heights - t, 0.0).sum() + total - count * t > 0
+            low, high = (t, high) if above else (low, t)
+        assert _scan(heights, total, count) == pytest.approx(high, abs=1e-12)
+        alone += bool(high >= heights.max())
+        joined += np.count_nonzero(heights > high) > 1
+    assert min(alone, joined) > 30
+    assert fill_level(np.empty(0), 3.0, 2) == 1.5
 
 
 @pytest.mark.parametrize("radius", [1.0, 3000.0])

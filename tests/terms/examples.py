@@ -8,10 +8,13 @@ from equipoise.terms import (
     Correlation,
     FunctionOfScores,
     Logistic,
+    PairSums,
     Rates,
     Ratio,
     Sigmoid,
+    SigmoidPair,
     SquaredGaps,
+    SquaredHingePair,
     Terms,
     TruncatedLogistic,
     class_loss_terms,
@@ -85,6 +88,14 @@ def ranked(n=N, seed=4):
     return ranking_terms(relevant, member, query, 0.1)
 
 
+def pairs(n=N, seed=5):
+    """A bound on an AUC, and a loss of all pairs."""
+    atoms = np.random.default_rng(seed).integers(-1, 2, n)
+    shares = np.full(n, 1 / n), [[1.0], [0.0]], [[0.0], [1.0]]
+    sums = [PairSums(f, atoms, *shares) for f in (SquaredHingePair(), SigmoidPair())]
+    return Terms(sums, Combination([[1.0, 0.0], [0.0, -1.0]], [0.0, 0.1]))
+
+
 def fixed(n=N, seed=3):
     positive = np.random.default_rng(seed).random(n) < 0.5
     return fixed_predictions(rate_terms(squares=True), positive, 0.1, beside=[1])
@@ -100,6 +111,7 @@ EXAMPLES = {
     "sharp classes": (lambda: class_terms().sharpened(2.0), (N, 4)),
     "callable": (callable_terms, (N,)),
     "fixed predictions": (fixed, (N,)),
+    "pairs": (pairs, (N,)),
     "pairs of queries": (ranked, (N,)),
     "joined": (lambda: Terms.joined([rate_terms(squares=True), callable_terms()]), (N,)),
 }

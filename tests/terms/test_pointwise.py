@@ -27,7 +27,8 @@ SMOOTH = [
     PairLoss(),
     PairLoss(3.0),
 ]
-ALL = [*SMOOTH, Hinge(), SmoothedHinge(), SmoothedHinge(2.0)]
+KINKED = [Hinge(), SmoothedHinge(), SmoothedHinge(2.0)]  # or with kinks in their slopes
+ALL = [*SMOOTH, *KINKED]
 every = pytest.mark.parametrize("function", ALL, ids=repr)
 every_smooth = pytest.mark.parametrize("function", SMOOTH, ids=repr)
 
@@ -133,7 +134,9 @@ def test_float32_is_kept(function, rng):
 
 
 def test_losses_by_name():
-    assert LOSSES.keys() == {"logistic", "truncated_logistic", "hinge", "squared"}
+    missing = set(LOSSES.values()) - {type(function) for function in ALL}
+    assert not missing, f"add an example to `SMOOTH` or `KINKED` here for {missing}"
+    assert set(LOSSES) >= {"logistic", "truncated_logistic", "hinge", "squared"}
     assert loss_of("fit", "hinge") == Hinge()
     with pytest.raises(ValueError, match=r"fit: `loss` must be one of 'logistic', .*got 'log'"):
         loss_of("fit", "log")

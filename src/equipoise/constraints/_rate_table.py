@@ -63,6 +63,10 @@ class RateTable:
     def __init__(self, sample: Sample, loss: Pointwise, sigmoid: Sigmoid) -> None:
         self._sample, self._loss, self._sigmoid = sample, loss, sigmoid
         self._index: dict[RateEntry | PairEntry, int] = {}  # the places of entries, in their order
+        # The places of the rates of every pointwise function, of scores and of margins; and of the
+        # means over pairs of every function of differences.
+        self._rates: dict[tuple[Pointwise, bool], list[int]] = {}
+        self._pairs: dict[PairFunction, list[int]] = {}
         self._totals: dict[int, float] = {}  # of rates: the weight of their rows
         self._infos: dict[int, RateInfo] = {}
         self._known: dict[Rate | PairRate, tuple[int, float, float]] = {}
@@ -116,7 +120,10 @@ class RateTable:
             tallies.append(self._tally(entry))
         function = pair.function or SigmoidPair(self._sigmoid.sharpness)
         placed = PairEntry(function, sides[0], sides[1], (weights[0], weights[1]))
-        place = self._index.setdefault(placed, len(self._index))
+        if placed not in self._index:
+            place = self._index[placed] = len(self._index)
+            self._pairs.setdefault(function, []).append(place)
+        place = self._index[placed]
         rows = min(tally.rows for tally in tallies)
         effective = min(tally.effective_rows for tally in tallies)
         self._infos[place] = RateInfo(pair.kind, None, None, rows, effective)
@@ -160,6 +167,7 @@ class RateTable:
             if subgroup.positives is not None:
                 label = self._sample.classes[int(subgroup.positives)]
             place = self._index[entry] = len(self._index)
+            self._rates.setdefault((entry.function, entry.of_margin), []).append(place)
             self._totals[place] = tally.weight
             self._infos[place] = RateInfo(
                 entry.base,
@@ -174,14 +182,14 @@ class RateTable:
     def specs(self) -> tuple[SumSpec, ...]:
         """Return what is to be summed: the rates, by pointwise function, then means over pairs."""
         entries: list[Any] = list(self._index)
-        rates, pairs = self._by_function()
+        rates = self._rates or {(self._sigmoid, False): []}
         made = tuple(
             (f, tuple(replace(entries[i], total=self._totals[i]) for i in places))
             for (f, _), places in rates.items()
         )
         return RateSpec(made), *(
             PairSpec(function, tuple(entries[i] for i in places))
-            for function, places in pairs.items()
+            for function, places in self._pairs.items()
         )
 
     @property
@@ -206,22 +214,9 @@ class RateTable:
     @property
     def _order(self) -> list[int]:
         """The places in the order of the sums."""
-        return [place for part in self._by_function() for own in part.values() for place in own]
-
-    def _by_function(
-        self,
-    ) -> tuple[dict[tuple[Pointwise, bool], list[int]], dict[PairFunction, list[int]]]:
-        """Return the places of the rates of every pointwise function, of scores and of margins; and of
-        the pairs of every function of differences.
-        """
-        rates: dict[tuple[Pointwise, bool], list[int]] = {}
-        pairs: dict[PairFunction, list[int]] = {}
-        for entry, place in self._index.items():
-            if isinstance(entry, PairEntry):
-                pairs.setdefault(entry.function, []).append(place)
-            else:
-                rates.setdefault((entry.function, entry.of_margin), []).append(place)
-        return rates or {(self._sigmoid, False): []}, pairs
+        return [
+            place for part in (self._rates, self._pairs) for own in part.values() for place in own
+        ]
 
 
 def _counted(rows: int) -> str:

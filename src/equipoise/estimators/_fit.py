@@ -28,7 +28,7 @@ from equipoise.estimators._runner import seed_of
 from equipoise.estimators._scoring.improving import Fitted, improved
 from equipoise.estimators._scoring.measure import Scoring
 from equipoise.estimators._task import Task
-from equipoise.estimators._tensors import refuse_tensors
+from equipoise.estimators._tensors import require_parts
 from equipoise.estimators._threads import suitable_threads
 from equipoise.estimators._training import Previous, Training
 from equipoise.problems import LearningProblem
@@ -112,7 +112,7 @@ def walk_of(estimator: Any, task: Task, table: MemoryTable, groups: Any = None) 
     """Return how bounds are tightened for new rows, with a promise or without; None where they are not."""
     margin = getattr(estimator, "margin", None)
     if margin is not None or estimator.confidence is not None:
-        refuse_tensors(task.owner, table, "confidence" if margin is None else "margin")
+        require_parts(task.owner, table, "confidence" if margin is None else "margin")
     if margin is not None and estimator.confidence is not None:
         reason = "`margin` is for fits without a promise: leave out `confidence`, or `margin`."
         raise _check.InputError(task.owner, reason, "margin")

@@ -9,7 +9,7 @@ import numpy as np
 from equipoise import _check
 from equipoise._array import Array, namespace, to_numpy
 from equipoise.models import linear_scores
-from equipoise.rows import DeviceTable
+from equipoise.rows import DeviceTable, Table
 from equipoise.rows._positive import with_positive_last
 
 # Columns whose values are larger than this many times their range need double precision: single
@@ -87,9 +87,9 @@ def is_far(low: Any, high: Any) -> bool:
     return bool(((high > low) & (size > MAX_SIZE_IN_RANGES * (high - low))).any())
 
 
-def refuse_tensors(owner: str, table: Any, parameter: str) -> None:
-    """Raise where the rows are tensors, and `parameter` needs them on the host."""
-    if isinstance(table, DeviceTable):
+def require_parts(owner: str, table: Table, parameter: str) -> None:
+    """Raise where the rows are not to be divided, tensors for instance, and `parameter` holds some out."""
+    if not table.divisible:
         reason = f"`{parameter}` is for rows in NumPy: give X.cpu().numpy(), or leave it out."
         raise _check.InputError(owner, reason, parameter)
 

@@ -5,7 +5,8 @@ from equipoise.models._features import Features
 from equipoise.models._linear import LinearModel, linear_scores
 from equipoise.models._model import Model, ModelPoint
 from equipoise.models._multi_class import MultiClassLinearModel, linear_model
-from equipoise.models._sketch import Sketch, SketchPlan
+from equipoise.models._sketch import Sketch
+from equipoise.models._sketch_plan import SketchPlan
 from equipoise.models._units import LinearUnits
 
 __all__ = [

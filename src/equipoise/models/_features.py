@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from equipoise import _check
-from equipoise._array import Array, is_tensor, like, namespace, placed, quiet, to_numpy
+from equipoise._array import Array, like, namespace, placed, quiet
 from equipoise.models._feature_input import checked_matrix
+from equipoise.models._squares import row_sums
 
 # The bytes of data that stay in the cache of a core between two products with them. Chosen: a second-level
 # cache has about as many.
@@ -19,13 +19,6 @@ CACHE_BYTES = 1 << 20
 # A gradient that is 0 but for at most this share of the scores is pulled back from those rows alone.
 # Chosen.
 FEW_ROWS = 1 / 32
-
-# Rows that are made double precision at a time, so that the data are not copied as a whole. Chosen.
-CONVERTED_ROWS = 1 << 12
-
-# The bytes of a tensor that are made double precision at a time. Chosen: many small pieces would be slower on
-# an accelerator.
-CONVERTED_BYTES = 1 << 27
 
 
 class Features:
@@ -170,49 +163,10 @@ class Features:
         """Whether NumPy or SciPy hold the matrix, not a tensor library."""
         return self._host
 
-    def squared_columns(self, index: np.ndarray | None = None) -> np.ndarray:
-        """Return the mean square of every column of `B`, over some rows or all; shape (d,)."""
-        n, d = self.shape[0] if index is None else len(index), self.shape[1]
-        total, square = np.zeros(d), np.zeros(d)
-        for part, squares in self._pieces(index):
-            total += to_numpy(_sums(part))
-            square += to_numpy(_sums(squares))
-        if self.center is not None:
-            square = square - self.center * (2.0 * total - n * self.center)
-        return np.maximum(square if self.scale is None else square / self.scale**2, 0.0) / n
-
     @property
     def squared_norms(self) -> Array:
         """The squared length of every row of `B`, shape (n,); a tensor where the features are one."""
-        return self.squares_of(np.ones(self.shape[1]))
-
-    def squares_of(self, weights: np.ndarray, index: np.ndarray | None = None) -> Array:
-        """Return ``sum_j weights_j B_ij^2`` for every row `i`, or for some."""
-        d = self.shape[1]
-        inverse = weights if self.scale is None else weights / self.scale**2
-        shifted = np.zeros(d) if self.center is None else self.center * inverse
-        constant = 0.0 if self.center is None else float(self.center @ shifted)
-        if self._host:
-            first, second = -2.0 * shifted, inverse
-        else:
-            xp = namespace(self.A)
-            first, second = (
-                xp.asarray(w, dtype=xp.float64, device=self.A.device)
-                for w in (-2.0 * shifted, inverse)
-            )
-        sums = [p @ first + q @ second + constant for p, q in self._pieces(index)]
-        if self._host:
-            return np.maximum(np.concatenate(sums), 0.0)
-        return xp.clip(xp.concat(sums), 0.0)
-
-    def squares_under(self, weights: np.ndarray) -> np.ndarray:
-        """Return ``sum_i weights_i (A_ij / scale_j)^2`` for every column `j`: not centred."""
-        square, start = np.zeros(self.shape[1]), 0
-        for _, squares in self._pieces():
-            some = _beside(weights[start : start + squares.shape[0]], squares)
-            square += to_numpy(squares.T @ some)
-            start += squares.shape[0]
-        return square if self.scale is None else square / self.scale**2
+        return row_sums(self, np.ones(self.shape[1]))
 
     def dense(self, rows: slice, out: np.ndarray) -> None:
         """Write some rows of `B` into `out`; they are rounded after they are centred."""
@@ -235,55 +189,11 @@ class Features:
         xp = namespace(rows)
         return xp.concat([rows, xp.ones_like(rows[:, :1])], axis=1) if intercept else rows
 
-    def _pieces(self, index: np.ndarray | None = None) -> Iterator[tuple[Any, Any]]:
-        """Yield some rows of `A` at a time in float64, and their squares; of `index`, if it is given."""
-        n, d = self.shape[0] if index is None else len(index), self.shape[1]
-        rows = CONVERTED_ROWS // 4
-        if self.is_sparse:
-            rows = max(CONVERTED_ROWS // 16, min(CONVERTED_ROWS, n // 16))
-        elif not self._host:
-            rows = max(1, CONVERTED_BYTES // (8 * d))
-        for start in range(0, n, rows):
-            some = slice(start, start + rows)
-            if self.is_sparse:
-                yield self._sparse_piece(some, index)
-                continue
-            part = self.A[some] if index is None else self.A[placed(index[some], self.A)]
-            xp = namespace(part)
-            part = xp.astype(part, xp.float64, copy=False)
-            yield part, part * part
-
-    def _sparse_piece(self, some: slice, index: np.ndarray | None) -> tuple[Any, Any]:
-        A, start, stop = self.A, some.start, some.stop
-        if index is not None:
-            A, start, stop = A[index[some]], 0, some.stop - some.start
-        ends = A.indptr[start : stop + 1]
-        entries = slice(ends[0], ends[-1])
-        layout = A.indices[entries], ends - ends[0]
-        data = A.data[entries].astype(np.float64, copy=False)
-        shape = len(ends) - 1, self.shape[1]
-        return (
-            sparse.csr_array((data, *layout), shape=shape),
-            sparse.csr_array((data * data, *layout), shape=shape),
-        )
-
     def _cast(self, V: Array) -> Array:
         """Match the dtype of `A`, which would otherwise be converted in every product."""
         if self._host:
             return np.asarray(V, dtype=self.dtype)
         return like(V, self.A)
-
-
-def _beside(vector: np.ndarray, part: Any) -> Array:
-    """Return a vector as one that `part` can be multiplied by."""
-    return like(vector, part) if is_tensor(part) else vector
-
-
-def _sums(part: Any) -> Array:
-    """Return the sum of every column."""
-    if is_tensor(part):
-        return namespace(part).sum(part, axis=0)
-    return part.T @ np.ones(part.shape[0])
 
 
 def _rows(vector: Array, V: Array) -> Array:

@@ -13,7 +13,8 @@ from equipoise import _check
 from equipoise._array import Array, is_tensor, like, namespace, quiet, to_numpy
 from equipoise.models._features import Features
 from equipoise.models._model import Model, ModelPoint
-from equipoise.models._sketch import KINKED_MATRIX_UP_TO, Sketch, SketchPlan
+from equipoise.models._sketch import Sketch
+from equipoise.models._sketch_plan import KINKED_MATRIX_UP_TO, SketchPlan
 from equipoise.models._units import LinearUnits
 
 

@@ -29,7 +29,8 @@ class DeviceTable(Table):
     """Training rows of two classes that are a tensor: all sums over them are computed on its device.
 
     What leaves the device are sums, a few rows for estimates of curvature, and the scores where a function
-    needs all of them (pairs, functions of yours).
+    of yours needs all of them. Of rules on pairs, labels and groups are brought to the host once, when they
+    are bound.
 
     Parameters
     ----------

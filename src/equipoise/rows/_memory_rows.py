@@ -33,6 +33,8 @@ FINGERPRINTED = 1024
 class MemoryRows(Table):
     """What `MemoryTable` holds, and tables made of it: some rows, in another order, with other labels."""
 
+    divisible = True
+
     def __init__(
         self,
         y: Any,

@@ -95,7 +95,8 @@ class MemorySums(RowSums):
             bends = _bends(self._sketched.at(Scores(sketch.scores(x))), u)
         else:  # how much a row bends the sums depends on all scores; either way it limits a step
             assert sums.bend is not None
-            bends = np.abs(to_numpy(sums.bend(u))[index])
+            every = sums.bend(u)
+            bends = np.abs(to_numpy(every[placed(index, every)]))
         if not self._rounded:
             return sketch.gram(bends)
         all_bends = _bends(sums, u)
@@ -193,7 +194,7 @@ class MemorySums(RowSums):
     def score_products(self, x: np.ndarray, center: float) -> np.ndarray:
         """Return the weighted sum of the scores, each times its slope."""
         point, weight = self.model.at(x), self._table.weight
-        apart = to_numpy(point.scores) - center
+        apart = in_double(point.scores) - center
         return to_numpy(point.pull(apart if weight is None else weight * apart))
 
     def confusion(self, x: np.ndarray, column: str | tuple[str, ...] | None = None) -> Confusion:

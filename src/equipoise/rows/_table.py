@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -50,7 +50,11 @@ class Table(ABC):
         Of the features.
     order : ndarray of shape (n,) or None
         Which row stands at each place, by its number among the rows given; None: they stand as given.
+    divisible : bool
+        Whether `part` gives a table of some rows, as fits that leave rows out need.
     """
+
+    divisible: ClassVar[bool] = False
 
     n_rows: int
     n_columns: int
@@ -75,7 +79,8 @@ class Table(ABC):
     def ordered(self) -> Table:
         """Return the table with its rows in an order that depends on their content alone.
 
-        Fits use it: then the order in which rows are given changes nothing.
+        Fits use it: then the order in which rows are given changes nothing. Where that takes long beside
+        the fit, or is not needed (many rows in few groups), the table itself.
         """
 
     @abstractmethod

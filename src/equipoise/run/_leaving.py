@@ -102,12 +102,15 @@ class Leaving:
     def _with_curvature(self, certificate: Certificate, steps: int) -> Certificate:
         """Look at the curvature, at the cost of a share of what the run has cost.
 
-        The curvature is unknown where this share is too small to tell anything. A small space is looked at
-        in any case, and so is a start at which the run stays, whatever the space: nobody has moved away from
-        a maximum there.
+        A small space is looked at completely in any case. In a larger one the products are at least as many
+        as tell anything, since short runs too end at saddles: all that a run meets from a symmetric start
+        is symmetric. Only a problem that estimates its own curvature need not pay for more than its share
+        once it took steps: its points are sums over rows, of which no two are alike.
         """
         dim, cost = self.problem.dim, self.watched.counter.values + self.watched.counter.products
-        few = SMALL_SPACE if dim <= SMALL_SPACE else 0 if steps else least_products(dim)
+        few = SMALL_SPACE if dim <= SMALL_SPACE else least_products(dim)
+        if steps and dim > SMALL_SPACE and self.problem.sketched:
+            few = 0
         most = max(few, cost // COST_PER_PRODUCT)
         point = self.watched.free(certificate.x)
         try:

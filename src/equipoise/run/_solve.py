@@ -77,9 +77,10 @@ def solve(
     second_order : bool
         Look at the curvature where the run comes to a KKT point of functions that may be smooth
         (``result.certificate.curvature``), and leave saddles and maxima along a direction that bends
-        down. A convex problem needs neither. In more than 20 dimensions a run that took steps looks only
-        where a quarter of its evaluations and Hessian products are enough to tell anything: 12 to 20, or
-        as many as there are critical directions. Where the method stops at a point that is not feasible, go
+        down. A convex problem needs neither. In more than 20 dimensions the look takes 12 to 20 products (or
+        evaluations) at the least, and a quarter of what the run took at the most; where points estimate their
+        curvature, as those of estimators do, a run that took steps looks only where a quarter is enough to
+        tell anything. Where the method stops at a point that is not feasible, go
         on from one that is, if a few descents of the violation from elsewhere find one.
 
     Returns

@@ -115,7 +115,7 @@ class Box(Set):
 
 
 def _tolerance(bound: np.ndarray) -> np.ndarray:
-    size = np.abs(np.where(np.isfinite(bound), bound, 0.0))
+    size = np.abs(bound, where=np.isfinite(bound), out=np.zeros(bound.size))
     return ACTIVE * np.maximum(1.0, size)
 
 

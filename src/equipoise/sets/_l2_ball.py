@@ -94,7 +94,7 @@ class L2Ball(Set):
         size = norm(offset)
         if size < self.radius - reached(x, self._scale, self.radius):
             return 0.0
-        return max(0.0, dot(v, offset)) / size**2
+        return max(0.0, dot(v, offset / size)) / size
 
     def _offset(self, x: Array) -> Array:
         return x if self.center is None else x - recalled(self.center, x)
@@ -111,7 +111,6 @@ class L2Ball(Set):
         The square is differentiable at the centre too, unlike the norm.
         """
         offset = x if self.center is None else x - self.center
-        room = np.array(
-            [self.radius * self.radius - offset @ offset]
-        )  # infinite where it overflows
+        size = norm(offset)
+        room = np.array([(self.radius - size) * (self.radius + size)])  # no square that overflows
         return LinearRows.of(x.size, A=2.0 * offset[None, :], b=room)

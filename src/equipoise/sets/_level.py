@@ -60,7 +60,8 @@ def _scan(heights: Array, total: float, count: int) -> float:
 def _newton(z: Array, total: float, count: int) -> float:
     """Improve a level near 0: exact once the same heights stand above it twice."""
     xp = namespace(z)
-    t, above = 0.0, -1
+    t = 0.0
+    above: int | None = None
     for _ in range(50):
         p = _positive(z - t)
         before, above = above, int(xp.count_nonzero(p))

@@ -20,6 +20,14 @@ from equipoise.sets._set import Set
 from equipoise.sets._stored import stored
 from equipoise.sets._tolerance import reached, rounding
 
+# Steps of the non-negative least squares that find the rows of a tangent map, at the most: more than any that
+# was met has taken. Chosen.
+MAX_STEPS = 10_000
+
+# How far the quadratic program's answer may be outside, in multiples of the largest violation: tried in turn,
+# as the narrow ones ask too much of some rows that depend on each other. Chosen.
+TOLERANCES = 1e-12, 1e-9, 1e-6
+
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,7 +83,7 @@ class Polytope(Set):
         widths = np.zeros(self.dim)
         for i, axis in enumerate(np.eye(self.dim)):
             for direction in (axis, -axis):
-                answer = self._program(-direction)
+                answer = self._program(direction)
                 if answer.status != 0:
                     return math.inf
                 widths[i] -= answer.fun * self._size
@@ -86,8 +94,7 @@ class Polytope(Set):
         x = self._checked(x)
         point = to_numpy(x)
         excess = self._rows @ point - self._bounds
-        size = max(1e-300, float(np.max(np.abs(point))))
-        slack = rounding(x) * np.maximum(np.abs(self._bounds), size)
+        slack = rounding(x) * np.maximum(np.abs(self._bounds), np.max(np.abs(point)))
         if np.all(excess <= slack):
             return x
         worst = np.arange(excess.size) == np.argmax(excess)  # one row, also where several tie
@@ -106,11 +113,8 @@ class Polytope(Set):
         length = norm(direction)
         if active.shape[0] == 0 or length == 0.0:
             return lambda w: w
-        weights, _ = nnls(active.T, direction / length, maxiter=100 * active.shape[0])
-        held = active[weights > 0.0]
-        if held.shape[0] == 0:
-            return lambda w: w
-        basis = like(orth(held.T), x)  # (d, k), orthonormal
+        weights, _ = nnls(active.T, direction / length, maxiter=MAX_STEPS)
+        basis = like(orth(active[weights > 0.0].T), x)  # (d, k), orthonormal
         return lambda w: w - (w @ basis) @ basis.T
 
     def _nearest(self, x: np.ndarray, excess: np.ndarray) -> np.ndarray:
@@ -120,7 +124,7 @@ class Polytope(Set):
         # The largest violation becomes 1, unless it is itself almost rounding error.
         unit = max(float(np.max(excess)), 1e-6 * norm(x))
         rows, bounds = np.array(self._rows), -excess / unit
-        for tolerance in (1e-12, 1e-9, 1e-6):
+        for tolerance in TOLERANCES:
             z, _, flag, info = daqp.solve(
                 np.eye(x.size), np.zeros(x.size), rows, bounds, primal_tol=tolerance
             )

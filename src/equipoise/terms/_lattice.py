@@ -17,6 +17,7 @@ from typing import final
 import numpy as np
 from scipy import fft, signal
 
+from equipoise._array import Array
 from equipoise.terms._lattice_cells import LatticeCells
 from equipoise.terms._pair_point import PairPoint, Rows
 
@@ -71,49 +72,52 @@ class Lattice:
 @final
 class _LatticePoint(PairPoint):
     def __init__(self, lattice: Lattice, rows: Rows) -> None:
-        self._lattice, self._rows = lattice, rows
-        self._cells = LatticeCells(rows, lattice.h, lattice.reach)
-        self._above, self._length = lattice.spectrum(self._cells.nodes)
-        self._below = self._above.conj()
-        self._histograms = self._cells.histograms(rows.weight)
-        self._moved = [self._spread(self._histograms, k) for k in (self._above, self._below)]
-        self._bend: tuple[np.ndarray, np.ndarray] | None = (
-            None  # the latest weights, and the answer
-        )
+        self._rows, self._cells = rows, LatticeCells(rows, lattice.h, lattice.reach)
+        self._kernel, self._length = lattice.spectrum(self._cells.nodes)
+        own = self._spectra(rows.weight, 0)
+        self._moved = self._convolved(own, own)
+        self._bend: tuple[np.ndarray, Array] | None = None  # the latest weights, and the answer
         far = self._cells.far_shifts(rows.weight)
-        self.values = self._histograms @ self._moved[0].T + lattice.slope_below * far
+        self.values = self._paired(own, self._moved[0]) + lattice.slope_below * far
 
-    def _spread(self, histograms: np.ndarray, kernel: np.ndarray) -> np.ndarray:
-        """Return the potentials of the histograms at all nodes, (A, nodes)."""
-        spectrum = fft.rfft(histograms, self._length, axis=1) * kernel
-        return fft.irfft(spectrum, self._length, axis=1)[:, : self._cells.nodes]
+    def _spectra(self, weight: Array, derivative: int) -> np.ndarray:
+        """Return the spectra of the histograms of every atom."""
+        return fft.rfft(self._cells.histograms(weight, derivative), self._length, axis=1)
 
-    def _potential(self, U: np.ndarray, moved: list[np.ndarray]) -> np.ndarray:
-        """Return, for the rows of each atom, the derivative of ``<U, M>`` with respect to its histogram."""
-        return U @ moved[0] + U.T @ moved[1]
+    def _convolved(self, above: np.ndarray, below: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the spectra of what rows below give to those above them, and the other way round."""
+        return below * self._kernel, above * self._kernel.conj()
 
-    def slope(self, U: np.ndarray) -> np.ndarray:
-        potential = self._potential(U, self._moved)
-        return self._rows.weight * self._cells.read(potential, 1)
+    def _paired(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        """Return the inner products of all pairs of sequences with these spectra, by Parseval's identity."""
+        twice = second * (2.0 / self._length)  # but for the two ends, of which there is one each
+        twice[:, [0, -1]] *= 0.5
+        return first.view(np.float64) @ twice.view(np.float64).T
 
-    def push(self, d: np.ndarray) -> np.ndarray:
-        change = self._cells.histograms(self._rows.weight * d, 1)
-        return change @ self._moved[0].T + (change @ self._moved[1].T).T
+    def _read(self, U: np.ndarray, moved: tuple[np.ndarray, np.ndarray], derivative: int) -> Array:
+        """Return what a potential gives to each row: the derivative of ``<U, M>`` by the histograms."""
+        potential = fft.irfft(U @ moved[0] + U.T @ moved[1], self._length, axis=1)
+        read = self._cells.read(potential[:, : self._cells.nodes], derivative)
+        read *= self._rows.weight
+        return read
 
-    def bend(self, U: np.ndarray) -> np.ndarray:
-        if self._bend is None or not np.array_equal(
-            self._bend[0], U
-        ):  # CG asks many times for the same
-            read = self._cells.read(self._potential(U, self._moved), 2)
-            self._bend = U.copy(), self._rows.weight * read
+    def slope(self, U: np.ndarray) -> Array:
+        return self._read(U, self._moved, 1)
+
+    def push(self, d: Array) -> np.ndarray:
+        change = self._spectra(self._rows.weight * d, 1)
+        return self._paired(change, self._moved[0]) + self._paired(self._moved[1], change)
+
+    def bend(self, U: np.ndarray) -> Array:
+        if self._bend is None or not np.array_equal(self._bend[0], U):
+            self._bend = U.copy(), self._read(U, self._moved, 2)  # CG asks many times for the same
         return self._bend[1]
 
-    def curve(self, U: np.ndarray, d: np.ndarray) -> np.ndarray:
-        weight = self._rows.weight
-        change = self._cells.histograms(weight * d, 1)
-        moved = [self._spread(change, kernel) for kernel in (self._above, self._below)]
-        other = self._cells.read(self._potential(U, moved), 1)
-        return self.bend(U) * d + weight * other
+    def curve(self, U: np.ndarray, d: Array) -> Array:
+        change = self._spectra(self._rows.weight * d, 1)
+        found = self._read(U, self._convolved(change, change), 1)
+        found += self.bend(U) * d
+        return found
 
 
 @lru_cache(maxsize=16)

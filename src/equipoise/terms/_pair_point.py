@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from equipoise._array import Array
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -14,19 +16,23 @@ class Rows:
 
     Attributes
     ----------
-    scores : ndarray of shape (n,)
-        Finite float64.
-    weight : ndarray of shape (n,)
-    atoms : ndarray of shape (n,)
+    scores : array or tensor of shape (n,)
+        Finite float64; all that is computed of single rows is computed where they are.
+    weight : array or tensor of shape (n,)
+    atoms : array or tensor of shape (n,)
         The atom (0..A-1) of each row.
     count : int
         A.
+    pairs : ndarray of shape (A, A), optional
+        Whether pairs with the first row of one atom and the second of another are asked for; sums over
+        others may be left 0. By default all are.
     """
 
-    scores: np.ndarray
-    weight: np.ndarray
-    atoms: np.ndarray
+    scores: Array
+    weight: Array
+    atoms: Array
     count: int
+    pairs: np.ndarray | None = None
 
 
 class PairPoint(ABC):
@@ -43,17 +49,17 @@ class PairPoint(ABC):
     values: np.ndarray
 
     @abstractmethod
-    def slope(self, U: np.ndarray) -> np.ndarray:
+    def slope(self, U: np.ndarray) -> Array:
         """Return the derivative (n,)."""
 
     @abstractmethod
-    def push(self, d: np.ndarray) -> np.ndarray:
+    def push(self, d: Array) -> np.ndarray:
         """Return the change of M, to first order, where the scores change by `d`."""
 
     @abstractmethod
-    def bend(self, U: np.ndarray) -> np.ndarray:
+    def bend(self, U: np.ndarray) -> Array:
         """Return the second derivative with respect to each score, the other scores held fixed."""
 
     @abstractmethod
-    def curve(self, U: np.ndarray, d: np.ndarray) -> np.ndarray:
+    def curve(self, U: np.ndarray, d: Array) -> Array:
         """Return the second derivative applied to a change `d` of the scores, (n,)."""

@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import Array, like, to_numpy
+from equipoise._array import Array, counted, in_double, is_tensor, like, namespace, placed
 from equipoise._problem import NonFiniteError
 from equipoise.terms._pair_functions import PairFunction
 from equipoise.terms._pair_point import Rows
@@ -56,27 +56,30 @@ class PairSums(ScoreSum):
         self._below = _shares("below", _check.matrix(owner, "below", below, *self._above.shape))
         codes = _check.integers(owner, "atoms", atoms, self._count, least=-1)
         self.n_rows = codes.size
-        self._rows = np.flatnonzero(codes >= 0)
-        self._weight = _check.vector(owner, "weight", weight, self.n_rows)[self._rows]
-        self._atoms = codes[self._rows]
+        inside = codes >= 0
+        # a slice copies nothing
+        index: Any = slice(None) if inside.all() else np.flatnonzero(inside)
+        weight = _check.vector(owner, "weight", weight, self.n_rows)
+        self._members = _Members(index, weight[index], codes[index])
+        self._pairs = self._above @ self._below.T > 0
 
     def at(self, scores: Scores) -> ScoreSumPoint:
         """Evaluate the means."""
-        s = scores.s
+        s, xp = scores.s, namespace(scores.s)
+        index = self._members.beside(s).index
         found = self.function.over(self._placed(scores))
 
-        def spread(values: np.ndarray) -> Array:
-            answer = np.zeros(self.n_rows)
-            answer[self._rows] = values
-            return like(answer, s)
+        def spread(values: Array) -> Array:
+            answer = xp.zeros_like(s)
+            answer[index] = like(values, s)
+            return answer
 
-        def change(d: Array) -> np.ndarray:
-            return to_numpy(d).astype(np.float64, copy=False)[self._rows]
+        def change(d: Array) -> Array:
+            return in_double(d)[index]
 
-        def columns(index: np.ndarray) -> Array:
-            units = np.eye(self.size)[np.asarray(index)]
-            each = [spread(found.slope(self._weights(u))) for u in units]
-            return like(np.column_stack([to_numpy(column) for column in each]), s)
+        def columns(which: np.ndarray) -> Array:
+            units = np.eye(self.size)[np.asarray(which)]
+            return xp.stack([spread(found.slope(self._weights(u))) for u in units], axis=1)
 
         return ScoreSumPoint(
             self._means(found.values),
@@ -95,8 +98,9 @@ class PairSums(ScoreSum):
 
     def rows(self, index: np.ndarray, scale: float) -> PairSums:
         """Return the means over the pairs of some rows; both rows of a pair are scaled."""
+        own = self._members
         atoms, weight = np.full(self.n_rows, -1), np.zeros(self.n_rows)
-        atoms[self._rows], weight[self._rows] = self._atoms, scale * self._weight
+        atoms[own.index], weight[own.index] = own.atoms, scale * own.weight
         return PairSums(self.function, atoms[index], weight[index], self._above, self._below)
 
     def sharpened(self, k: float) -> PairSums:
@@ -112,13 +116,13 @@ class PairSums(ScoreSum):
         its second derivative at most ``2 |phi''| (|a_i|^2 + |a_j|^2)``.
         """
         low, high = self.function.range
-        mass = self._moment(np.ones(self._rows.size))
+        mass = self._moment(np.ones(self._members.atoms.size))
         least, largest = low * mass[0] * mass[1], np.minimum(high, 1e300) * mass[0] * mass[1]
         largest = np.where(np.isfinite(high), largest, np.inf)
         if lengths is None:
             unknown = np.full(self.size, np.inf)
             return SumBounds(unknown, unknown, unknown, least, largest)
-        own = to_numpy(lengths)[self._rows]
+        own = in_double(lengths)[self._members.beside(lengths).index]
         first, second = self._moment(own), self._moment(own**2)
         slope = self.function.lipschitz * (first[0] * mass[1] + mass[0] * first[1])
         squares = 2.0 * (second[0] * mass[1] + mass[0] * second[1])
@@ -127,9 +131,10 @@ class PairSums(ScoreSum):
             slope, max(0.0, -lowest) * squares, max(0.0, highest) * squares, least, largest
         )
 
-    def _moment(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _moment(self, x: Array) -> tuple[np.ndarray, np.ndarray]:
         """Return the sums of ``a_i x_i`` and of ``b_i x_i``, (R,) each."""
-        sums = np.bincount(self._atoms, self._weight * x, minlength=self._count)
+        members = self._members.beside(x)
+        sums = counted(members.atoms, members.weight * x, self._count)
         return sums @ self._above, sums @ self._below
 
     @property
@@ -141,24 +146,25 @@ class PairSums(ScoreSum):
     def used(self) -> np.ndarray:
         """Which rows are in some subset."""
         answer = np.zeros(self.n_rows, dtype=bool)
-        answer[self._rows] = True
+        answer[self._members.index] = True
         return answer
 
     @property
     def largest(self) -> np.ndarray:
         """The most that one pair adds to each mean: two rows that change places."""
         heaviest = np.zeros(self._count)
-        np.maximum.at(heaviest, self._atoms, self._weight)
+        np.maximum.at(heaviest, self._members.atoms, self._members.weight)
         shares = [(heaviest[:, None] * side).max(axis=0) for side in (self._above, self._below)]
         return shares[0] * shares[1]
 
     def _placed(self, scores: Scores) -> Rows:
         if tuple(scores.shape) != (self.n_rows,):
             _check.fail("PairSums", "scores", f"must have shape ({self.n_rows},)", scores.shape)
-        own = to_numpy(scores.s).astype(np.float64, copy=False)[self._rows]
-        if not np.isfinite(own).all():
+        members = self._members.beside(scores.s)
+        own = in_double(scores.s)[members.index]
+        if not bool(namespace(own).isfinite(own).all()):
             raise NonFiniteError("PairSums: a score is not finite.")
-        return Rows(own, self._weight, self._atoms, self._count)
+        return Rows(own, members.weight, members.atoms, self._count, self._pairs)
 
     def _means(self, M: np.ndarray) -> np.ndarray:
         """Return the means (R,) from sums over the pairs of atoms, (A, A)."""
@@ -167,6 +173,33 @@ class PairSums(ScoreSum):
     def _weights(self, u: np.ndarray) -> np.ndarray:
         """Return the weights of the atoms' pairs in ``u . means``, (A, A)."""
         return (self._above * np.asarray(u)) @ self._below.T
+
+
+class _Members:
+    """The rows that are in some atom; on another device they are kept there once they were asked for.
+
+    Attributes
+    ----------
+    index : slice or array or tensor of shape (k,)
+        Which rows.
+    weight : array or tensor of shape (k,)
+    atoms : array or tensor of shape (k,)
+    """
+
+    def __init__(self, index: Any, weight: Array, atoms: Array) -> None:
+        self.index, self.weight, self.atoms = index, weight, atoms
+        self._elsewhere: dict[Any, _Members] = {}
+
+    def beside(self, scores: Array) -> _Members:
+        """Return the same where these scores are."""
+        if not is_tensor(scores):
+            return self
+        if scores.device not in self._elsewhere:
+            weight = namespace(scores).asarray(self.weight, device=scores.device)
+            index = self.index if isinstance(self.index, slice) else placed(self.index, scores)
+            atoms = placed(self.atoms, scores)
+            self._elsewhere[scores.device] = _Members(index, weight, atoms)
+        return self._elsewhere[scores.device]
 
 
 def _shares(name: str, given: np.ndarray) -> np.ndarray:

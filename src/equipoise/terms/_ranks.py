@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from equipoise._array import counted_there, namespace, to_numpy
 from equipoise.terms._pair_point import Rows
 
 
@@ -12,12 +13,12 @@ def wins(rows: Rows, ties: float = 0.5) -> np.ndarray:
 
     A pair with equal scores counts as `ties`. One sort of the scores, and running sums.
     """
-    order = np.argsort(rows.scores)
-    scores = rows.scores[order]
-    first = np.concatenate(([True], scores[1:] > scores[:-1])) if scores.size else np.zeros(0, bool)
-    level = np.cumsum(first) - 1
-    levels, A = np.count_nonzero(first), rows.count
-    mass = np.bincount(A * level + rows.atoms[order], rows.weight[order], minlength=A * levels)
+    xp, A = namespace(rows.scores), rows.count
+    order = xp.argsort(rows.scores)
+    scores, level = rows.scores[order], xp.zeros_like(order)
+    level[1:] = (scores[1:] > scores[:-1]).cumsum(0)
+    levels = int(level[-1]) + 1 if level.shape[0] else 0
+    mass = counted_there(A * level + rows.atoms[order], rows.weight[order], A * levels)
     mass = mass.reshape(levels, A)  # of the rows with each score
-    below = np.cumsum(mass, axis=0) - (1.0 - ties) * mass
-    return mass.T @ below
+    below = mass.cumsum(0) - (1.0 - ties) * mass
+    return to_numpy(mass.T @ below)

@@ -10,7 +10,6 @@ import numpy as np
 
 from equipoise import _check
 from equipoise.constraints import Binding, Constraint, bind
-from equipoise.rows import MemoryTable
 from equipoise.terms import JoinedSums, Pointwise, Rates, ScoreSum
 from equipoise.torch._cells import RowCells, arrays
 
@@ -81,10 +80,10 @@ class CellRates:
             if row.expression is None or _needs_more(row.expression.parts):
                 rule = "must be of rates of rows; pass anything else as a tensor to `lagrangian`"
                 _check.fail(owner, "constraints", rule, row.name)
-        assert isinstance(binding.table, MemoryTable)
-        self.cells = RowCells(owner, binding.table)
-        self.classes = np.asarray(binding.table.classes)
-        self.positive = np.asarray(binding.table.positive)[self.cells.first]
+        table = binding.table.labelled()
+        self.cells = RowCells(owner, table)
+        self.classes = np.asarray(table.classes)
+        self.positive = np.asarray(table.positive)[self.cells.first]
         self.names, self.offsets = binding.names, binding.combination.offsets[1:]
         self.parts = tuple(_parts(binding, self.cells))
 

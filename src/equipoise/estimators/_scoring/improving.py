@@ -30,7 +30,6 @@ from equipoise.estimators._scoring.measure import ACCURACY, Scoring
 from equipoise.estimators._scoring.parts import blocks_of, parts_by_content
 from equipoise.estimators._training import Training
 from equipoise.problems import LearningProblem
-from equipoise.rows import MemoryTable
 from equipoise.terms import TruncatedLogistic
 
 FIRST = "logistic loss"
@@ -95,7 +94,7 @@ def _is_open(first: Fitted) -> bool:
     counted = task.true_metric and bool(rules) and all(row.counted for row in rules)
     counted = counted and len(rules) <= MOST_BOUNDS
     narrow = first.training.table.n_columns <= MOST_COLUMNS
-    thresholds = first.problem.rows.uses_threshold and isinstance(first.training.table, MemoryTable)
+    thresholds = first.problem.rows.uses_threshold and first.training.table.divisible
     return plain and counted and narrow and thresholds and first.fit.certified
 
 

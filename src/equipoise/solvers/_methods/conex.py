@@ -197,4 +197,5 @@ class Schedule:
             Mf = root * facts.lipschitz
         if Mf is None:
             Mf = 2 * jacobian_size(start) or 1.0
+        Mf = max(Mf, 1e-150)  # the square of a tiny slope vanishes
         return cls(mu, 4 * (L0 + multiplier_bound * Lf) / mu + 2, Mf)

@@ -95,7 +95,7 @@ class FeasibilityPhase(Solver[State]):
                 excess = problem.at(best).excess
         g = point.gradient(point.worst)  # 1
         slope = max(state.slope, norm(g))
-        rule = self.step_size or InverseSqrt(1.0 / slope if slope > 0 else 0.0)
+        rule = self.step_size or InverseSqrt(1.0 / max(slope, 1e-300) if slope > 0 else 0.0)
         a = rule(t, point.excess, g)
         x = problem.domain.project(state.x - a * g)  # 2
         weight = state.weight + a

@@ -17,6 +17,9 @@ PROBE = 1e-4
 # On an unbounded domain the first step is at most this long, relative to max(1, |x|). Chosen.
 LONGEST_FIRST_STEP = 1e3
 
+# A first step is as if functions bent by this at the least: the inverse of less may overflow.
+LEAST_CURVATURE = 1e-300
+
 # Where |x - y|^2 / n is below this many rounding errors of F, values no longer tell the curvature,
 # and gradients are compared instead. Derived: 1e5 errors leave five digits.
 TOO_CLOSE = 1e5
@@ -78,11 +81,13 @@ class Backtracking(StepSize):
         slope, size = norm(g), max(1.0, norm(x))
         if slope == 0.0:
             return 1.0
-        ahead = problem.at(problem.domain.project(x - (PROBE * size / slope) * g))
+        ahead = problem.at(problem.domain.project(x - PROBE * size * (g / slope)))
         moved = norm(ahead.x - x)
         curvature = norm(ahead.gradient(0) - g) / moved if moved > 0 else 0.0
         longest = min(problem.domain.diameter, LONGEST_FIRST_STEP * size)
-        return 1.0 / max(curvature, slope / longest)
+        if longest == 0.0:  # the domain is a point
+            return 1.0
+        return 1.0 / max(curvature, slope / longest, LEAST_CURVATURE)
 
     def descend(self, problem: Problem, at_y: Point, n: float) -> tuple[Point, float, float]:
         """Cut n until ``F(x) <= F(y) + <grad F(y), x - y> + |x - y|^2 / (2 n)``."""

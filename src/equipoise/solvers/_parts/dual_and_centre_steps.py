@@ -13,6 +13,9 @@ from equipoise.solvers._parts.estimates import constraint_slope
 # vanishes, the step of the multipliers would be infinite. Chosen.
 LEAST_SLOPE_SHARE = 0.1
 
+# A step of the multipliers is at most this. Chosen: far above any that is of use.
+LARGEST = 1e200
+
 # A pair is clearly better where its residual is below this share of the best one before. Chosen.
 CLEARLY_BETTER = 0.9
 
@@ -31,7 +34,8 @@ class DualStep:
         if slope == 0.0:
             return DualStep(0.0, 0.0)
         steep = max(here, LEAST_SLOPE_SHARE * slope)
-        return DualStep(modulus / steep / steep, slope)  # the square of a huge slope overflows
+        # the square of a huge slope overflows, the inverse of that of a tiny one too
+        return DualStep(min(modulus / steep / steep, LARGEST), slope)
 
 
 @dataclass(frozen=True)

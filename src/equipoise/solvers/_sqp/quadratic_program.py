@@ -103,6 +103,7 @@ class QuadraticProgram:
     ) -> Answer | None:
         """Solve with a slack t for every row, which costs ``price t + bend t^2 / 2``."""
         used = np.flatnonzero(lengths > 0)
+        bend = np.maximum(bend, 1e-300)  # the square of a tiny length underflows
         d, k = self.g.size, used.size
         H = np.zeros((d + k, d + k))
         H[:d, :d] = self.H
