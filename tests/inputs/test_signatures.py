@@ -50,6 +50,29 @@ def test_every_parameter_has_an_example(name):
     assert set(inspect.signature(CALLABLES[name]).parameters) == known
 
 
+USED_BY_HAND = ["ConstrainedOptimizer", "GroupBatchSampler", "LearningProblem"]
+"""Classes besides the estimators whose methods users call; those of others are called by the library."""
+
+SPARED = {
+    # of scikit-learn, which checks nothing
+    *("get_params", "set_params", "zero_grad"),
+    # parts of the contract of problems, which the library calls with what it has checked
+    *("kinks", "label", "sample", "smoothed", "true_values", "values_of", "recombined", "of"),
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [n for n, c in CALLABLES.items() if hasattr(c, "fit") or n in USED_BY_HAND],
+)
+def test_every_method_that_users_call_has_an_example(name):
+    known = {tuple(key.split(".")[-2:]) for key in EXAMPLES}
+    for method, function in inspect.getmembers(CALLABLES[name], inspect.isfunction):
+        own = not (method.startswith("_") or method in SPARED or method.endswith("_request"))
+        if own and len(inspect.signature(function).parameters) > 1:
+            assert (name, method) in known
+
+
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_wrong_values_are_refused_by_name(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # a path may be any text

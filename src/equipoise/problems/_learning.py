@@ -175,7 +175,7 @@ class LearningProblem(Problem):
 
     def thresholded(self, x: np.ndarray) -> np.ndarray:
         """Return the values (m + 1,) of predictions, counted; without the penalty."""
-        return self.values_of(self.rows.thresholded(x))
+        return self.values_of(self.rows.thresholded(self._argument(x)))
 
     def sharpened(self, sharpness: float) -> LearningProblem:
         """Return the problem with sharper sigmoids."""

@@ -152,7 +152,7 @@ class Combination:
         """
         changed = copy(self)
         m = self.n_constraints
-        given = np.full(m, float(shift)) if np.ndim(shift) == 0 else shift
+        given = [shift] * m if _check.is_number(shift) else shift
         changed.shift = _check.vector("Combination.shifted", "shift", given, m)
         return changed
 
