@@ -147,8 +147,14 @@ def test_what_cannot_be_stored_is_named(tmp_path):
     own = type("Mine", (ConstrainedClassifier,), {"__module__": "mine"})().fit(DATA.X, DATA.y)
     with pytest.raises(ModelFileError, match="Mine: only the estimators of the library"):
         own.save(tmp_path / "m")
-    with pytest.raises(OSError, match="nowhere"):
-        fitted("object labels")[0].save(tmp_path / "nowhere" / "m")
+    plain, there = fitted("object labels")[0], tmp_path / "m"
+    with pytest.raises(
+        ValueError, match=f"folder of `path` does not exist: {tmp_path / 'nowhere'}$"
+    ):
+        plain.save(tmp_path / "nowhere" / "m")
+    with pytest.raises(ValueError, match=f"`path` must be a file, {tmp_path} is a folder"):
+        plain.save(tmp_path)
+    assert list(tmp_path.iterdir()) == [there]
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from equipoise import _check
 from equipoise.run._container import Form, pack
 from equipoise.run._encoding import NotStorableError
-from equipoise.run._files import write_whole
+from equipoise.run._files import require_file, write_whole
 from equipoise.run._storable import storable_types
 
 MODEL = Form("model", 1, "model")  # the first version of its form
@@ -48,6 +48,7 @@ def save_model(estimator: Any, path: Any) -> None:
     kind = type(estimator)
     owner = kind.__name__
     target = Path(_check.path(owner, "path", path))
+    require_file(owner, target)
     check_is_fitted(estimator, "coef_")
     if not kind.__module__.startswith(OWN):
         raise ModelFileError(

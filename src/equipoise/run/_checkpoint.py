@@ -17,7 +17,7 @@ from equipoise import _check
 from equipoise._array import Array
 from equipoise.run._container import pack, unpack
 from equipoise.run._encoding import UnreadableError
-from equipoise.run._files import remove, sync_folder, write_whole
+from equipoise.run._files import remove, require_file, sync_folder, write_whole
 from equipoise.run._identity import difference
 from equipoise.run._storable import Types
 
@@ -63,12 +63,7 @@ class Checkpoint:
     def __post_init__(self) -> None:
         _check.non_negative("Checkpoint", "every", self.every)
         _check.path("Checkpoint", "path", self.path)
-        folder = Path(self.path).resolve().parent
-        if not folder.is_dir():
-            raise ValueError(f"Checkpoint: the folder of `path` does not exist: {folder}")
-        if Path(self.path).exists() and not Path(self.path).is_file():
-            kind = "a folder" if Path(self.path).is_dir() else "a device"
-            raise ValueError(f"Checkpoint: `path` must be a file, {self.path} is {kind}.")
+        require_file("Checkpoint", Path(self.path))
 
     def load(
         self, kind: type[Kind], identity: dict[str, Any], types: Types, like: Array | None = None

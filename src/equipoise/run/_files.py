@@ -7,6 +7,18 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from equipoise import _check
+
+
+def require_file(owner: str, path: Path) -> None:
+    """Raise where `path` can be no file: its folder is missing, or it is a folder itself."""
+    if not path.resolve().parent.is_dir():
+        reason = f"the folder of `path` does not exist: {path.resolve().parent}"
+        raise _check.InputError(owner, reason, "path")
+    if path.exists() and not path.is_file():
+        kind = "a folder" if path.is_dir() else "a device"
+        raise _check.InputError(owner, f"`path` must be a file, {path} is {kind}.", "path")
+
 
 def write_whole(path: Path, pieces: Iterable[bytes | memoryview]) -> None:
     """Write a file beside `path` and put it in its place in one step, after its bytes have reached the disk.
