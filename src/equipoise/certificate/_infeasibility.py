@@ -12,6 +12,7 @@ from equipoise import _check
 from equipoise._array import norm, to_numpy
 from equipoise._problem import Point, Problem
 from equipoise.certificate._cutting_planes import minimise_with_kinks
+from equipoise.certificate._pieces import least_by_pieces
 from equipoise.problems._merit import Maximum, MeritProblem
 from equipoise.problems._proximal import ProximalProblem
 
@@ -21,6 +22,10 @@ MAX_CONSTRAINTS = 64
 # A point counts as stationary where moving anywhere lowers the violation by at most this share,
 # to first order; chosen.
 ALLOWED_FALL = 0.1
+
+# Fits with another piece of the projection on the tangent cone at the most, and the share of the slope that
+# is not worth another one; chosen.
+PIECES, NOTHING = 20, 1e-12
 
 # On an unbounded domain a move of this many times ``max(1, |x|)`` counts as the longest; chosen.
 REACH_OF_UNBOUNDED = 100.0
@@ -92,25 +97,27 @@ def _least(
 ) -> tuple[np.ndarray, float]:
     """Minimise ``|tangent(-alpha'rows)|`` over ``alpha >= 0, alpha'f = 1``.
 
-    The tangent projection is linear on pieces: each round solves a least-squares problem on one
-    piece, in which the row ``scale f`` makes the equation hold nearly; it is then met by scaling.
+    The tangent projection is linear on pieces. On one of them, with the equation as one more row of a
+    least-squares problem, the minimiser is some multiple of the one sought, whatever that row weighs
+    (Wolfe 1976).
     """
-    alpha = np.zeros(f.size)
-    alpha[0] = 1.0 / f[0]  # all on the most violated constraint
-    best = norm(problem.domain.tangent(x, -alpha @ rows))
-    scale = 1e4 * max(1.0, float(np.abs(rows).max()))
-    for _ in range(20):
+    scale = max(norm(row) for row in rows) or 1.0
+
+    def slope(alpha: np.ndarray) -> float:
+        return norm(problem.domain.tangent(x, -alpha @ rows))
+
+    def on_piece(alpha: np.ndarray) -> np.ndarray:
         piece = problem.domain.tangent_map(x, -alpha @ rows)
-        matrix = np.vstack((piece(rows).T, scale * f))
-        trial, _ = nnls(matrix, np.append(np.zeros(x.size), scale))
-        if not trial @ f > 0.5:
-            break
-        trial /= trial @ f
-        value = norm(problem.domain.tangent(x, -trial @ rows))
-        if value >= best - 1e-15:
-            break
-        alpha, best = trial, value
-    return alpha, best
+        try:
+            ahead, _ = nnls(np.vstack((piece(rows).T / scale, f)), np.eye(x.size + 1)[-1])
+        except RuntimeError:  # it cycles where columns depend on each other
+            return alpha
+        total = float(ahead @ f)
+        return ahead / total if total > 0.0 else alpha
+
+    start = np.eye(f.size)[0] / f[0]  # all on the most violated constraint
+    alpha = least_by_pieces(slope, on_piece, start, PIECES, NOTHING)
+    return alpha, slope(alpha)
 
 
 def _envelope_slope(problem: Problem, x: np.ndarray, reach: float) -> float:

@@ -15,17 +15,23 @@ from equipoise.certificate._examiner import ACTIVE_WITHIN, Certificate, examine
 # Scores closer to a kink than one of these times `tol` are moved onto it; tried in turn. Chosen.
 WIDTHS = 1.0, 1e-1, 1e-2, 1e-3, 1e-4
 
-# Multipliers fitted at the most, those of the largest constraints; the fit takes their number
-# cubed. Chosen.
-MAX_MULTIPLIERS = 500
+# Multipliers fitted at the most, those of the largest constraints, for each variable and in all; the fit
+# takes their number cubed. Chosen.
+MULTIPLIERS_PER_VARIABLE, MAX_MULTIPLIERS = 2, 500
 
 # Added to the diagonal of the normal equations, whose columns have length 1 and may depend on
 # each other; the second is tried where the first does not do. Chosen.
 RIDGES = 1e-8, 1e-6
 
+# Proximal-point steps: each divides the error that the ridge makes by about the ridge. Chosen.
+PROXIMAL_STEPS = 3
+
+# Numbers that stand for 0 where they are divided by, and for infinity in a quadratic program.
+NOTHING, ENDLESS = 1e-300, 1e29
+
 # How often bounds on the shares and the multipliers they depend on are fitted in turn, at the
-# most; chosen.
-ROUNDS = 30
+# most, and the relative change of the bounds that counts as none; chosen.
+ROUNDS, NO_CHANGE = 30, 1e-12
 
 
 @dataclass(frozen=True)
@@ -89,7 +95,8 @@ def _certified(problem: Problem, kinks: Kinks) -> Certificate:
     upper bounds depend on lam: so bounds and fit alternate until the bounds no longer change.
     """
     point = problem.at(kinks.x)
-    nearest = np.argsort(-point.constraints, kind="stable")[: min(2 * problem.dim, MAX_MULTIPLIERS)]
+    most = min(MULTIPLIERS_PER_VARIABLE * problem.dim, MAX_MULTIPLIERS)
+    nearest = np.argsort(-point.constraints, kind="stable")[:most]
     active = 1 + nearest[point.constraints[nearest] >= -ACTIVE_WITHIN]
     none = _with_shares(point, kinks, np.zeros(kinks.used.size))
     slope = to_numpy(none.gradient(0))
@@ -101,17 +108,17 @@ def _certified(problem: Problem, kinks: Kinks) -> Certificate:
     last = None
     for _ in range(ROUNDS):
         bounds = kinks.masses @ weights
-        if last is not None and np.allclose(bounds, last, rtol=1e-12, atol=0.0):
+        if last is not None and np.allclose(bounds, last, rtol=NO_CHANGE, atol=0.0):
             break
         last = bounds
         piece = problem.domain.tangent_map(kinks.x, downhill)
         matrix = np.hstack((piece(columns), prices)).T
         target = np.concatenate((-piece(slope), np.zeros(active.size)))
-        high = np.concatenate((np.full(active.size, np.inf), np.maximum(bounds, 1e-300)))
+        high = np.concatenate((np.full(active.size, np.inf), np.maximum(bounds, NOTHING)))
         fit = bounded_least_squares(matrix, target, high)
         weights[active] = fit[: active.size]
         downhill = -slope - fit @ columns
-    bounds = np.maximum(kinks.masses @ weights, 1e-300)
+    bounds = np.maximum(kinks.masses @ weights, NOTHING)
     shares = np.clip(fit[active.size :] / bounds, 0.0, 1.0)
     return examine(problem, _with_shares(point, kinks, shares), weights[1:])
 
@@ -120,12 +127,12 @@ def bounded_least_squares(matrix: np.ndarray, target: np.ndarray, high: np.ndarr
     """Minimise ``|matrix w - target|^2`` over ``0 <= w <= high``; columns may depend on each other."""
     from daqp import solve
 
-    k, lengths = high.size, np.maximum(np.linalg.norm(matrix, axis=0), 1e-300)
-    A, low, top = matrix / lengths, np.zeros(k), np.minimum(high * lengths, 1e29)
+    k, lengths = high.size, np.maximum(np.linalg.norm(matrix, axis=0), NOTHING)
+    A, low, top = matrix / lengths, np.zeros(k), np.minimum(high * lengths, ENDLESS)
     no_rows, sense = np.zeros((0, k)), np.zeros(k, dtype=np.int32)
     for ridge in RIDGES:
         w, H = low, A.T @ A + ridge * np.eye(k)
-        for _ in range(3):  # proximal-point steps: the error that the ridge makes shrinks each time
+        for _ in range(PROXIMAL_STEPS):
             f = -(A.T @ target + ridge * w)
             w, _, flag, _ = solve(H, f, no_rows, top, low, sense, primal_tol=1e-12)
             w = np.clip(w, 0.0, top)

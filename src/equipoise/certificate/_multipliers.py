@@ -15,6 +15,7 @@ from scipy.optimize import nnls
 
 from equipoise._array import all_finite, norm, to_numpy
 from equipoise._problem import Point, Problem
+from equipoise.certificate._pieces import least_by_pieces
 from equipoise.certificate._residuals import tangent
 from equipoise.certificate._rounding import TermSizes
 
@@ -27,8 +28,8 @@ BATCH = 16
 # A batch must lower the loss by this share for another one to be tried; chosen.
 LEAST_GAIN = 0.1
 
-# Pieces at the most; one or two are the rule. Chosen.
-MAX_PIECES = 50
+# Pieces at the most; one or two are the rule. And the share of the loss that is rounding. Chosen.
+MAX_PIECES, NOTHING = 50, 1e-15
 
 
 def fit_multipliers(
@@ -123,21 +124,8 @@ class _Fit:
 
     def solve(self) -> np.ndarray:
         """Solve piece by piece. The loss is convex, so a piece that gains nothing ends the search."""
-        lam = np.zeros(self.values.size)
-        loss = self.loss(lam)
-        for _ in range(MAX_PIECES):
-            ahead = self._solve_piece(lam)
-            for shrink in 0.5 ** np.arange(12):
-                trial = lam + shrink * (ahead - lam)
-                trial_loss = self.loss(trial)
-                if trial_loss < loss:
-                    break
-            else:
-                break
-            gain, lam, loss = loss - trial_loss, trial, trial_loss
-            if gain <= 1e-15 * loss:  # rounding
-                break
-        return lam
+        start = np.zeros(self.values.size)
+        return least_by_pieces(self.loss, self._solve_piece, start, MAX_PIECES, NOTHING)
 
     def _solve_piece(self, lam: np.ndarray) -> np.ndarray:
         """Minimise with the normal cone's piece at `lam` held fixed."""

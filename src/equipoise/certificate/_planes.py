@@ -18,7 +18,8 @@ from equipoise._problem import Problem
 from equipoise.certificate._examiner import ACTIVE_WITHIN
 from equipoise.certificate._kinks import bounded_least_squares
 from equipoise.certificate._multipliers import finite_rows
-from equipoise.certificate._proof import UNITS
+from equipoise.certificate._pieces import least_by_pieces
+from equipoise.certificate._proof import SHORTEST, UNITS
 from equipoise.certificate._residuals import tangent
 from equipoise.certificate._rounding import HUGE, UNIT
 
@@ -38,9 +39,9 @@ LEAST_GAIN, PATIENCE = 0.9, 12
 # Where there are so many planes for each variable, or in all, those without weight are dropped. Chosen.
 PLANES_PER_VARIABLE, LEAST_PLANES = 3, 40
 
-# Fits with another piece of the projection on the tangent cone, and how often the way to one is halved, at
-# the most; chosen.
-PIECES, HALVINGS = 20, 12
+# Fits with another piece of the projection on the tangent cone at the most, and the share of the loss that is
+# not worth another one; chosen.
+PIECES, NOTHING = 20, 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,10 +133,10 @@ def near_planes(problem: Problem, x: np.ndarray, tol: float, rounds: int) -> Nea
             return None
         least = min(least, near.residual)
         downhill = tangent(problem.domain, x, planes.downhill(w))
-        length = tol * DISTANCES[k % len(DISTANCES)]
-        y = problem.domain.project(x + (length / max(norm(downhill), 1e-300)) * downhill)
-        if not all_finite(y):
+        if not all_finite(downhill):
             return None
+        length = tol * DISTANCES[k % len(DISTANCES)] / max(norm(downhill), SHORTEST)
+        y = problem.domain.project(x + length * downhill)
     return None
 
 
@@ -215,20 +216,7 @@ class _Planes:
         if not w.any():
             w = np.zeros(self.indices.size)
             w[0] = 1.0
-        loss = self.loss(w)
-        for _ in range(PIECES):
-            ahead = self._fit_piece(w)
-            for shrink in 0.5 ** np.arange(HALVINGS):
-                trial = w + shrink * (ahead - w)
-                trial_loss = self.loss(trial)
-                if trial_loss < loss:
-                    break
-            else:
-                break
-            gain, w, loss = loss - trial_loss, trial, trial_loss
-            if gain <= 1e-9 * loss:
-                break
-        return w
+        return least_by_pieces(self.loss, self._fit_piece, w, PIECES, NOTHING)
 
     def _fit_piece(self, w: np.ndarray) -> np.ndarray:
         """Minimise with the piece at `w` held fixed.

@@ -1,0 +1,104 @@
+"""Bounded least squares of the examiner, on problems made from their solutions; what is fitted by them."""
+
+import daqp
+import numpy as np
+import pytest
+
+from equipoise._problem import Kinks
+from equipoise.certificate import _kinks as module
+from equipoise.certificate import near_kinks
+from equipoise.certificate._kinks import RIDGES, bounded_least_squares
+
+from .affine import affine
+
+
+def made(rng, condition):
+    """Matrix, target and bounds with their only solution: some weights are 0, some at a bound, some free.
+
+    The residual's products with the columns are positive where weights are 0, negative at the bounds, and 0
+    between: the optimality conditions.
+    """
+    n, k = 9, 6
+    left, right = (np.linalg.qr(rng.normal(size=(m, k)))[0] for m in (n, k))
+    matrix = left @ np.diag(np.geomspace(1.0, 1.0 / condition, k)) @ right.T
+    matrix *= 10.0 ** rng.uniform(-2, 2, k)
+    high = 10.0 ** rng.uniform(-1, 1, k)
+    kind = rng.permutation([0, 0, 1, 1, 2, 2])
+    w = np.choose(kind, [np.zeros(k), high, rng.uniform(0.2, 0.8, k) * high])
+    products = np.choose(kind, [rng.uniform(1, 2, k), -rng.uniform(1, 2, k), np.zeros(k)])
+    products *= np.linalg.norm(matrix, axis=0)
+    residual = np.linalg.lstsq(matrix.T, products, rcond=None)[0]
+    return matrix, matrix @ w - residual, high, w
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_fit_is_the_solution_to_ten_digits(seed):
+    matrix, target, high, w = made(np.random.default_rng(seed), 300.0)
+    found = bounded_least_squares(matrix, target, high)
+    np.testing.assert_allclose(found, w, rtol=1e-10, atol=1e-10 * high.min())
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_proximal_steps_alone_take_the_ridge_away(seed, monkeypatch):
+    monkeypatch.setattr(module, "lstsq", lambda A, *_, **__: [np.zeros(A.shape[1])])
+    matrix, target, high, w = made(np.random.default_rng(seed), 3.0)
+    found = bounded_least_squares(matrix, target, high)
+    np.testing.assert_allclose(found, w, rtol=1e-10, atol=1e-10 * high.min())
+
+
+def test_columns_that_nearly_depend_on_each_other_are_told_apart():
+    matrix = np.array([[1.0, 1.0], [0.0, 1e-8]])
+    target = matrix @ np.array([0.5, 1.5])
+    found = bounded_least_squares(matrix, target, np.full(2, np.inf))
+    assert np.linalg.norm(matrix @ found - target) <= 1e-14
+
+
+@pytest.mark.parametrize(("flag", "ridges"), [(1, RIDGES[:1]), (-1, RIDGES), (2, RIDGES)])
+def test_another_ridge_is_tried_where_the_first_does_not_do(flag, ridges, monkeypatch):
+    seen, solve = [], daqp.solve
+
+    def noted(H, *given, **options):
+        seen.append(H[0, 0] - 1.0)
+        z, value, _, info = solve(H, *given, **options)
+        return z, value, flag, info
+
+    monkeypatch.setattr(daqp, "solve", noted)
+    found = bounded_least_squares(np.array([[2.0], [0.0]]), np.array([3.0, 1.0]), np.array([9.0]))
+    assert found == pytest.approx([1.5])
+    assert seen == pytest.approx(np.repeat(ridges, module.PROXIMAL_STEPS), rel=1e-6)
+
+
+@pytest.mark.parametrize(("most", "fitted"), [(500, 4), (3, 3)])
+def test_the_largest_constraints_get_multipliers(most, fitted, monkeypatch):
+    monkeypatch.setattr(module, "MAX_MULTIPLIERS", most)
+    sizes, solve = [], bounded_least_squares
+    monkeypatch.setattr(
+        module,
+        "bounded_least_squares",
+        lambda A, t, high: sizes.append(high.size) or solve(A, t, high),
+    )
+    values = np.array([-0.03, -0.01, -0.05, 0.0, -0.04, -0.02])
+    slopes = np.random.default_rng(0).normal(size=(6, 2))
+    problem = affine(slopes, values)
+    kinks = Kinks(np.zeros(2), np.ones((1, 2)), np.ones((1, 7)), np.zeros(1))
+    certificate = module._certified(problem, kinks)
+    assert set(sizes) == {fitted + 1}
+    assert set(np.flatnonzero(certificate.multipliers)) <= set(np.argsort(-values)[:fitted])
+
+
+def test_a_point_on_kinks_may_be_just_as_far_as_the_tolerance(monkeypatch):
+    problem, tol = affine([[1.0]], [-1.0]), 0.25
+    kinks = Kinks(np.array([tol]), np.ones((1, 1)), np.ones((1, 2)), np.zeros(1))
+    monkeypatch.setattr(problem, "kinks", lambda x, width: kinks, raising=False)
+    monkeypatch.setattr(
+        module,
+        "_certified",
+        lambda *_: module.examine(problem, problem.at(np.zeros(1)), np.zeros(1)),
+    )
+    assert near_kinks(problem, np.zeros(1), tol) is None  # its slope is 1
+    flat = affine([[1.0]], [-1.0], slope=[0.0])
+    monkeypatch.setattr(flat, "kinks", lambda x, width: kinks, raising=False)
+    monkeypatch.setattr(
+        module, "_certified", lambda *_: module.examine(flat, flat.at(np.zeros(1)), np.zeros(1))
+    )
+    assert near_kinks(flat, np.zeros(1), tol).distance == tol
