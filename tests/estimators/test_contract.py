@@ -15,7 +15,7 @@ def not_for_us(estimator):
     """Checks that do not hold, with the reason; the first is scikit-learn's own of its tuned thresholds."""
     if isinstance(estimator, NeymanPearsonClassifier):
         return {"check_classifiers_train": "Threshold at probability 0.5 does not hold"}
-    if Version(sklearn.__version__) >= Version("1.7") or isinstance(estimator, AUCClassifier):
+    if Version(sklearn.__version__) >= Version("1.7"):
         return {}
     reason = "scikit-learn 1.6 gives two fits different labels where there are only two classes"
     names = ("dense", "sparse")

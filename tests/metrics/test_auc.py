@@ -6,9 +6,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import cross_validate
 
-from equipoise import metrics
+from equipoise import metrics, recall
 from equipoise.constraints import AUC_PARITIES
-from equipoise.metrics import auc_gap, auc_gap_scorer, subset_auc
+from equipoise.metrics import auc_gap, auc_gap_scorer, subset_auc, violation_scorer
 
 RNG = np.random.default_rng(0)
 N = 70
@@ -90,6 +90,12 @@ def test_a_scorer_in_cross_validation():
         )["test_score"]
     assert (scores <= 0).all()
     assert (scores > -1).all()
+
+
+def test_scorers_say_what_they_measure():
+    """Old versions of scikit-learn print a scorer by the name of its function, while they route metadata."""
+    assert repr(auc_gap_scorer("inter")).startswith("make_scorer(auc_gap, ")
+    assert repr(violation_scorer(recall(at_least=0.5))).startswith("make_scorer(violation, ")
 
 
 def test_rows_in_any_order_and_one_product():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -119,7 +118,8 @@ def auc_gap_scorer(kind: str = "inter") -> Any:
 
     auc_parity(kind, 0.0)  # checks the kind
     return make_scorer(
-        partial(auc_gap, kind=kind),
+        auc_gap,
         greater_is_better=False,
         response_method=("decision_function", "predict_proba"),
+        kind=kind,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -138,8 +137,7 @@ def violation_scorer(rules: Any, *, pos_label: Any = None) -> Any:
     rules = _listed("violation_scorer", rules)
     if pos_label is not None:
         _check.label("violation_scorer", "pos_label", pos_label)
-    measure = partial(violation, rules=rules, pos_label=pos_label)
-    return make_scorer(measure, greater_is_better=False)
+    return make_scorer(violation, greater_is_better=False, rules=rules, pos_label=pos_label)
 
 
 def _listed(owner: str, rules: Any) -> tuple[Constraint, ...]:
