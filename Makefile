@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 CONSTRAINTS ?= constraints.txt
 PY := $(VENV)/bin/python
+DEMO := $(VENV)/.installed-demo
 STAMP := $(VENV)/.installed
 PEERS := $(VENV)/.installed-peers
 INSTALL := $(PY) -m pip install --quiet $(if $(CONSTRAINTS),-c $(CONSTRAINTS))
@@ -11,7 +12,7 @@ CHECKED := src tests tools benchmarks examples
 
 .PHONY: demo test test-oldest test-newest lint hooks pages bench auc devices hs large peers pareto scaling coverage streams many-groups ranking networks hunt mutants clean
 
-demo: $(STAMP)
+demo: $(DEMO)
 	$(PY) examples/demo.py
 
 # one BLAS thread for each worker: two workers with two threads each slow one another down
@@ -87,10 +88,15 @@ hunt: $(STAMP)
 mutants: $(STAMP)
 	$(PY) -m tools.mutate
 
-$(STAMP): pyproject.toml $(CONSTRAINTS)
+# the library and what draws; the tests need much more, PyTorch and JAX among it
+$(DEMO): pyproject.toml $(CONSTRAINTS)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Equipoise needs Python 3.11 or newer (set PYTHON=...)")'
 	test -x $(PY) || $(PYTHON) -m venv $(VENV)
 	$(PY) -m pip install --quiet --upgrade pip
+	$(INSTALL) -e '.[plot]'
+	touch $(DEMO)
+
+$(STAMP): $(DEMO)
 	$(INSTALL) -e '.[test,plot]'
 	touch $(STAMP)
 
