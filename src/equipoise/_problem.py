@@ -22,8 +22,8 @@ from equipoise.sets._set import Set
 
 __all__ = ["Facts", "Kinks", "NonFiniteError", "Point", "Problem"]
 
-# So many gradients are kept at a time where all that is asked for are their products with a vector. Chosen:
-# enough for one product of matrices to be quick.
+# Gradients that are formed at a time where only their products with a vector are asked for. Chosen: enough
+# for one product of matrices to be quick.
 GRADIENTS_AT_ONCE = 64
 
 

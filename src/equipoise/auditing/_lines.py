@@ -11,7 +11,7 @@ HOLDS, BROKEN, UNKNOWN = "holds", "broken", "too few rows"
 # Lines that are printed, at the most; the others are in `lines`. Chosen.
 MAX_LINES_SHOWN = 20
 
-# Labels of which everybody knows the positive one; reports name it for all others. Chosen.
+# Pairs of labels of which everybody knows the positive one; of other pairs, reports name it. Chosen.
 USUAL_CLASSES = ((0, 1), (-1, 1))
 
 

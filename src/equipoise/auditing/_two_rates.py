@@ -29,11 +29,12 @@ from scipy.special import betaincinv, ndtri
 from equipoise.auditing._measure import Measure
 from equipoise.auditing._window import Window
 
-# The share of the error that is spent on the interval of the probability left free. Chosen: its interval
-# grows with the logarithm only.
+# A limit of two rates leaves one probability free. This share of the error pays for an interval that holds
+# it, the rest for the test. Chosen: the interval grows only with the logarithm of the share.
 FREE_SHARE = 0.01
 
-# Cells are so many to a standard error of the difference. Each loses that much of sharpness. Chosen.
+# The free probability is looked at in cells, so many to a standard error of the difference. Limits are too
+# wide by about the width of a cell. Chosen.
 CELLS_PER_ERROR = 24
 
 # Limits are found to this share of the standard error. Chosen.

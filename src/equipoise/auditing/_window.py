@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln
 
-# Standard deviations, and outcomes, on both sides of a mean that are added up; what lies beyond is
-# counted as if it were in the region asked for. Chosen.
+# Outcomes are added up within so many standard deviations, plus so many outcomes, on both sides of a mean;
+# those beyond count as if they were in the region asked for, which errs on the safe side. Chosen.
 WINDOW = (6.5, 12.0)
 
 

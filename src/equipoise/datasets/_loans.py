@@ -14,7 +14,8 @@ NOTE = (
     "another LendingClub extract; results on it are not results on the paper's data."
 )
 
-# Only columns known when the loan is made; what is paid or settled later gives the label away.
+# Only columns that are known when the loan is made: what is paid or settled later would give the label
+# away.
 NUMERIC = {
     "old": (
         "loan_amnt funded_amnt funded_amnt_inv term int_rate installment annual_inc dti "

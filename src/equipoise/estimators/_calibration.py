@@ -10,8 +10,8 @@ from scipy.special import expit, softmax
 from equipoise._array import Array, counted, in_double, is_tensor, namespace, to_numpy
 from equipoise.estimators._tensors import tensor_probabilities
 
-# Of the slope, on scores of standard deviation 1: weak, but enough to keep the slope finite where the
-# scores separate the classes. Chosen.
+# The inverse strength of the penalty on the slope, for scores of standard deviation 1: too weak to be felt,
+# but enough to keep the slope finite where the scores separate the classes. Chosen.
 SLOPE_C = 1e4
 
 # Where higher scores do not mean a higher probability, the slope is this over the size of the scores:

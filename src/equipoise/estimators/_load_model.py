@@ -33,7 +33,8 @@ from equipoise.run._storable import storable_types
 KINDS = {
     kind.__name__: kind for kind in (ConstrainedClassifier, NeymanPearsonClassifier, AUCClassifier)
 }
-# Estimators of layers above this one, and where they are; no file can name another place.
+# Estimators of layers above this one, and the modules they are in: no file can make another module be
+# imported.
 ELSEWHERE = {"ConstrainedNetClassifier": "equipoise.torch"}
 ATTRIBUTE = re.compile(r"[a-z][a-z0-9_]*_")
 RECORDS = {"result_": Result, "report_": Report, "calibration_": Calibration, "stream_": Stream}

@@ -10,11 +10,11 @@ import numpy as np
 from equipoise import _check
 from equipoise.rows._group_input import PARAMETER, array_of, coded, columns_of
 
-# Numbers with more values than this are cut at their quartiles. Chosen.
+# A column of numbers with more different values than this is cut at its quartiles. Chosen.
 MOST_VALUES = 10
 QUARTILES = (0.25, 0.5, 0.75)
 
-# Conjunctions of the same columns, at the most: they are counted in one array. Chosen.
+# The most combinations of values of the same columns, which are counted in one array. Chosen.
 MOST_GROUPS = 1_000_000
 
 

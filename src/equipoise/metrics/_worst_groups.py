@@ -22,7 +22,8 @@ SEARCHED = {
 }
 ORDERS = ("significance", "size", "gap")
 
-# Columns that are joined at the most: more make groups that nobody can name, and millions of them. Chosen.
+# The most columns whose values are combined: more would make millions of groups, which nobody can name.
+# Chosen.
 MAX_DEPTH = 3
 
 

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 # All constants here are chosen by `make peers` and `make scaling`; fits are not sensitive to factors of two.
 
-# Sparse rows are made dense some at a time: at most so many entries, and between so many rows.
+# Sparse rows are made dense some at a time: at most so many entries, and from `FEWEST_DENSE_ROWS` to
+# `DENSE_ROWS` rows.
 DENSE_ENTRIES, DENSE_ROWS = 1 << 15, 1 << 10
 FEWEST_DENSE_ROWS = 32
 

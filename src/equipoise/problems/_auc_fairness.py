@@ -40,11 +40,12 @@ KINDS: dict[str, tuple[tuple[int, ...], ...]] = {
 }
 """The subsets G1, G1', G2, G2' of which ``AUC(G1, G1') - AUC(G2, G2')`` is bounded."""
 
-# Which function each of the five pairs belongs to: (D+, D-); (G1', G1), (G2, G2'); (G2', G2), (G1, G1').
+# The five pairs of subsets are (D+, D-); (G1', G1), (G2, G2'); (G2', G2), (G1, G1'). To which of the three
+# functions each belongs: the objective, and two constraints.
 BLOCKS = np.array([0, 1, 1, 2, 2])
 
-# How far out, in diameters, a point is projected to find the farthest point of the domain in a direction.
-# Chosen: the bound is then too large by a relative 1e-8 at most.
+# The farthest point of the domain in a direction is found by projecting a point that is so many diameters
+# away. Chosen: the bound is then too large by a relative 1e-8 at most.
 FAR = 1e8
 
 

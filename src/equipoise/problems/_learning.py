@@ -19,7 +19,8 @@ from equipoise.rows import MemorySums, RowSums, Sums
 from equipoise.sets import Set, WholeSpace
 from equipoise.terms import Combination, Terms
 
-# Up to so many gradients are formed by one backward pass each: forming many at once has a fixed cost. Chosen.
+# Up to so many gradients are formed one by one, by a backward pass each: forming many at once has a fixed
+# cost. Chosen.
 FEW_GRADIENTS = 2
 
 

@@ -9,8 +9,8 @@ from equipoise._problem import Kinks
 from equipoise.rows import NearKinks, RowSums
 from equipoise.terms import Combination, RowKinks
 
-# Rows whose scores are on kinks, at the most. Chosen: a solution has about as many as parameters, unless
-# rows repeat, and their derivatives are a dense matrix, which has at most `MAX_JACOBIAN_ENTRIES`.
+# The most rows whose scores may be on kinks, and the most entries of the dense matrix of their derivatives.
+# Chosen: a solution has about as many such rows as parameters, unless rows repeat.
 MAX_ROWS_ON_KINKS = 2000
 MAX_JACOBIAN_ENTRIES = 1e7
 

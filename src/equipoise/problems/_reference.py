@@ -142,7 +142,8 @@ def auc() -> Reference:
     return Reference("auc", problem, np.zeros(3), (solution,))
 
 
-# to machine precision, by Newton's method on the KKT system (both constraints are active)
+# The solution of the problem above and its multipliers, to machine precision: found by Newton's method on
+# the KKT system, in which both constraints are active.
 AUC_SOLUTION = (0.14294930864468036, -0.0907468397211438, -0.017757349927560506)
 AUC_MULTIPLIERS = (0.7378959225538697, 0.27786292130029083)
 

@@ -18,12 +18,13 @@ from equipoise.rows._groups import Groups, MemoryGroups
 from equipoise.rows._order import content_order, features_bytes, has_many_groups
 from equipoise.rows._table import Table
 
-# Bytes of features that are copied to put rows in order. Of larger data a copy would be felt; there the
-# rows stay where they are. Chosen.
+# With more bytes of features than this, rows stay in the order in which they were given: a copy would be
+# felt. Chosen.
 ORDERED_UP_TO = 1 << 26
 
-# Bytes of features up to which rows are put in order whatever their groups: it takes a few percent of a fit,
-# and few rows amplify rounding errors most. Chosen.
+# With at most so many bytes of features, rows are put in order even where there are few groups: of so few
+# rows one decides much, which amplifies rounding errors, and putting them in order takes a few percent of a
+# fit. Chosen.
 ORDERED_ANYWAY = 1 << 16
 
 # Rows whose features a fingerprint reads, at the most: reading all would take some percent of a fit. Chosen.

@@ -16,8 +16,9 @@ from scipy import sparse
 
 from equipoise.rows._groups import Groups
 
-# Up to so many groups, intersections counted, rows stay as they are: fits in another order agree to 1e-13
-# (census, 3,000 and 20,000 rows, parity, odds and recall). With ten groups accuracies differed by 0.01.
+# With at most so many groups, intersections counted, the order of the rows hardly matters: fits in another
+# order agree to 1e-13 (census, 3,000 and 20,000 rows, parity, odds and recall). With ten groups accuracies
+# differed by 0.01.
 FEW_GROUPS = 2
 
 PIECE = 1 << 14  # entries that are hashed at a time: no copy of the data is made

@@ -30,8 +30,8 @@ SHARES = (1.1, 0.5, 0.1, 0.01)
 # Relative to the trace of the normal equations; chosen, so that gradients may depend on each other.
 DAMPING = 1e-10
 
-# Where the domain is unbounded, the starts are up to the square of this times ``max(1, |x|)`` away, and
-# steps no longer. Chosen.
+# Where the domain is unbounded, starts are at most the square of this, times ``max(1, |x|)``, away from
+# `x`, and no step is longer. Chosen.
 FAR = 10.0
 
 

@@ -38,10 +38,11 @@ KKT_WITHOUT_TOL = 1e-6
 # A start is stationary where residual or relative slope are at most this, but for rounding. Chosen.
 STUCK = 1e-12
 
-# Two sides are alike where the merits fall by the same but for this share. Chosen: rounding is far less.
+# Both sides of a direction count as alike where the merits there fall by the same, but for this share.
+# Chosen: rounding errors are far less.
 ALIKE = 1e-6
 
-# The share of the squared violation that must be left at the most after a move that is to lower it. Chosen.
+# A move that is to lower the violation must leave at most this share of its square. Chosen.
 LOWER_VIOLATION = 0.9
 
 

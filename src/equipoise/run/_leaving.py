@@ -26,14 +26,14 @@ from equipoise.run._watched import WatchedProblem
 # From a point where a run stops for another reason, it does not go on.
 LEAVABLE = (Status.CONVERGED, Status.STALLED, Status.LOCALLY_INFEASIBLE)
 
-# What a second look may meet where functions are huge, or not finite beside the point. It then knows nothing,
-# and the run is what it was without it.
+# What a second look may raise where functions are huge, or not finite beside the point: then it has found
+# nothing, and the run ends as it would have without it.
 UNKNOWN = (NonFiniteError, OverflowError, np.linalg.LinAlgError)
 
 # The curvature may take one product for so many evaluations and products of the run. Chosen.
 COST_PER_PRODUCT = 4
 
-# A space of so few dimensions is looked at completely anyway. Chosen.
+# A space of at most so many dimensions is looked at completely, whatever the run has cost. Chosen.
 SMALL_SPACE = 20
 
 

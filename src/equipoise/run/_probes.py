@@ -15,8 +15,8 @@ from equipoise.run._identity import WITHIN, Measured
 from equipoise.solvers import Solver
 
 SEED = 0  # of the points and weights, which are the same in every run
-# How far from the start the points are, per variable and relative to the larger of 1 and the start's
-# variables: near it, beside it, and far away (as far as the domain goes, if it is bounded). Chosen.
+# The distances from the start of the points that are evaluated, in every variable, relative to its size
+# there or to 1: near, beside and far away (as far as the domain goes, if it is bounded). Chosen.
 DISTANCES = (0.01, 1.0, 10.0)
 # Rounding errors of the values add up: what two processes may differ by. Chosen.
 ROUNDING_ERRORS = 1e3

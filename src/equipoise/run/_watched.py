@@ -12,8 +12,9 @@ from equipoise._array import Array, all_finite, square
 from equipoise._problem import Kinks, NonFiniteError, Point, Problem, Saddle
 from equipoise.problems._answers import checked_point
 
-# Points are remembered where there are at most so many variables, and so many more than there are variables.
-# Chosen: what they save is a look at the curvature, which takes one point for each direction.
+# With at most the first number of variables, the latest points are remembered: as many as there are
+# variables, and the second number more. Chosen: a look at the curvature takes one point for each direction,
+# and those remembered need not be evaluated again.
 MAX_DIM_REMEMBERED, MORE_THAN_DIM = 20, 3
 
 

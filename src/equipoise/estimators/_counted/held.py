@@ -26,8 +26,8 @@ LARGE_STEP = 2 * SPARE_RANGE[1]
 # With fewer rates shifts settle by themselves. Chosen: two rates of four groups.
 MANY_RATES = 8
 
-# Rows of small rates at the most, each is a constraint of its own; and as a share of all rows, beyond which
-# they are not few. Chosen.
+# The most rows of small rates that are held, as each becomes a constraint of its own; and the same as a
+# share of all rows. Chosen.
 MOST_HELD, MOST_HELD_SHARE = 1000, 0.1
 
 # Rows x parameters beyond which rows are not brought to one place. Chosen.

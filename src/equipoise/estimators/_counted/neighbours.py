@@ -8,8 +8,8 @@ from equipoise.estimators._counted.candidate import Candidate, counted_minus_smo
 from equipoise.estimators._counted.search import BudgetSpentError, Search
 from equipoise.estimators._counted.shifting import sharpened, sharpness_for
 
-# The first shift is by what counting adds elsewhere, the second mends that. Chosen: a third gained nothing on
-# a9a and bank.
+# Shifts in a row: the first takes what counting added at another model, the second what it adds at the new
+# one. Chosen: a third gained nothing on a9a and bank.
 SHIFTS = 2
 
 

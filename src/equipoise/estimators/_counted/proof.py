@@ -21,8 +21,8 @@ from equipoise.terms import Scores
 
 MOST_ENTRIES = 50_000_000  # rows x parameters, beyond which rows are not brought to one place
 MOST_CELLS = 5000  # with more, rows count too differently for a quick program
-# Of the rows of an integer program. Its tolerance is 1e-6 of a rate's largest step, and rates of groups
-# of n rows differ by 1 / n^2 at the least: by 50 tolerances with this many.
+# The most rows of an integer program. Its tolerance is 1e-6 of a rate's largest step, and two rates of
+# groups of n rows that differ at all differ by 1 / n^2 at the least: by 50 tolerances with this many.
 MOST_ROWS = 20_000
 MOST_NODES = 2000  # of an integer program
 LEAST = 1e-9  # violation that a proof must leave, above rounding errors

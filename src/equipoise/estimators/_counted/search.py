@@ -39,13 +39,14 @@ SPARE_RANGE = 2e-3, 5e-3
 # The same where nothing that is counted has a threshold: AUCs change by one pair of rows at a time, and can
 # be met closely. Chosen.
 SPARE_OF_AUCS = 3e-4
-# Of this: a bound on AUCs that is broken by more than so many times as much is not broken because of smooth
+# A bound on AUCs that is broken by more than so many times `SPARE_OF_AUCS` is not broken because of smooth
 # steps, and no shift will mend it. Chosen: where one AUC was trained for alone on 60 to 500 rows, sharper
 # steps and smaller penalties gained 4 at the most.
 FAR = 10.0
 
-# Steps for a problem on the way that is solved roughly, at the most. Those that lead somewhere took up to 72
-# (Neyman-Pearson, 5,000 rows, 2 % positives, bounds from 0 to .01); the others hundreds, for nothing.
+# The most steps for a problem that is only on the way, and solved roughly. Those that lead somewhere took
+# up to 72 (Neyman-Pearson, 5,000 rows, 2 % positives, bounds from 0 to .01); the others hundreds, for
+# nothing.
 MOST_ROUGH_STEPS = 150
 
 KEPT_SO_FAR = (

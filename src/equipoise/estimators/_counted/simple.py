@@ -24,12 +24,12 @@ from equipoise.estimators._counted.sweep import swept
 from equipoise.estimators._counted.threshold import MOVED
 from equipoise.run import Verdict
 
-# Of the share of wrong predictions: less is not worth another model, and a certified model is worth more, as
-# the other one is not optimal for any objective. Chosen.
+# By how much less often a simple model must be wrong to take the place of the one found; beside a certified
+# one more, as the simple model is not optimal for any objective. Chosen.
 WORSE, WORSE_IF_CERTIFIED = 0.01, 0.08
 MOST_MODELS = 8  # whose thresholds are looked at
-# The same beside a certified model, which is rarely far behind: the model without constraints and itself.
-# Chosen.
+# Beside a certified model, which is rarely far behind, the thresholds of so many are looked at: of the
+# model without constraints and of itself. Chosen.
 FEW_MODELS = 2
 INTERCEPTS = (1e-3, 0.01, 0.1, 0.3, 1.0, 2.0, 3.0, 5.0)  # of a constant; the best one is taken
 CONSTANT = (

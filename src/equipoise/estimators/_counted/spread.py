@@ -19,7 +19,8 @@ SHRUNK = 0.5
 # caps on census and COMPAS were met within seconds; caps of single groups cost less AUC than with 1.
 KEPT = 0.5
 
-# How near to the plane a model lies on it: relative to the spread. Chosen, well above rounding.
+# A model lies on the plane where its distance, relative to the spread, is at most this. Chosen, well above
+# rounding.
 ON_PLANE = 1e-6
 
 HELD = (

@@ -12,9 +12,8 @@ from equipoise.problems import LearningProblem
 MOST_COUNTS = 1 << 22  # thresholds that are looked at, times sums over rows: 32 MB. Chosen.
 APART = 1e-9  # two scores, relative to the largest, between which a threshold is put
 PIECE = 1 << 20  # constraint values that are computed at a time
-MOST_CHECKED = (
-    20  # thresholds that are counted once more, with the rounding errors of the moved intercept
-)
+# Thresholds that are counted once more, with the rounding errors of the moved intercept. Chosen.
+MOST_CHECKED = 20
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from equipoise.rows import MemorySums
 # of all rows where that is more. Chosen.
 NEAREST_ROWS = 300
 
-# Where the predictions of few rows are meant, the other rows that count alike are turned in so many parts.
-# Chosen.
+# Where only the predictions of few rows are to be chosen, the other rows that count alike are turned over
+# in so many parts. Chosen.
 BINS = 50
 
 # Nodes of the integer program that chooses the predictions to turn over, at the most. Chosen.

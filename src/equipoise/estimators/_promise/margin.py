@@ -17,9 +17,10 @@ from equipoise.estimators._training import Training
 from equipoise.problems import LearningProblem
 from equipoise.rows import MemoryTable
 
-# By how many standard errors of the training rows bounds may be tightened, and the parts of the rows of which
-# each is left out in turn. Chosen.
+# By how many standard errors of the training rows bounds may be tightened. Chosen.
 MARGINS = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5)
+
+# The rows are divided into so many parts, each of which is left out in turn. Chosen.
 FOLDS = 3
 
 

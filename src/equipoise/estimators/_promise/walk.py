@@ -28,8 +28,8 @@ from equipoise.terms import Combination
 # test at the usual levels passes from about 1.6 to 2.5 on, and the first one should nearly always.
 TIGHTENED = (4.5, 3.6, 3.0, 2.6, 2.3, 2.0, 1.75, 1.5, 1.25, 1.0, 0.75, 0.5, 0.25, 0.0)
 
-# The share of what there is between a bound and what no model can go below that is given up at the most: of
-# two opposite bounds, such as those of a gap, a little room is left. Chosen.
+# Bounds are tightened by at most this share of the room that they leave, so that of two opposite bounds,
+# such as those of a gap, something remains. Chosen.
 MOST_GIVEN_UP = 0.85
 
 

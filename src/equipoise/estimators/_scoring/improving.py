@@ -41,7 +41,8 @@ MOST_BOUNDS = 20
 # need more memory than the data. Chosen.
 MOST_COLUMNS = 1000
 
-# Blocks of the rows that compare: the standard error of a difference is that of its mean over them. Chosen.
+# The rows left out are cut into so many blocks: how a difference of scores varies from block to block gives
+# its standard error. Chosen.
 BLOCKS = 10
 
 # No part of the search may take more steps than the first fit, or than these where that was easy. Chosen: the

@@ -11,7 +11,8 @@ from scipy import sparse
 
 from equipoise.estimators._stream.cells import StreamCells
 
-# The generator of Steele, Lea & Flood (2014), which mixes the bits of a number: increments and shifts.
+# SplitMix64, the generator of Steele, Lea & Flood (2014), which mixes the bits of a number: its increment
+# and its two multipliers.
 STEP, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 
 

@@ -15,8 +15,8 @@ from equipoise.solvers._sqp.quadratic_program import QuadraticProgram
 # with the least.
 SHARE = 0.05
 
-# Where that program fails, or the height falls so much that less than the first number is left of the
-# weights' sum, these multiples of a regularisation that suits the steepest slope are tried. Chosen.
+# Where that program fails, or the sum of the weights comes out below the first number, a regularisation
+# that suits the steepest slope is tried, times each of the others in turn. Chosen.
 LEAST_SUM, SAFE = 1e-3, (1.0, 1e-2, 1e-4)
 
 

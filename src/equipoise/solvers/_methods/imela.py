@@ -38,7 +38,7 @@ __all__ = ["IMELa"]
 # takes 24 % less work on the reference problems, twice of it makes the method cycle.
 FIRST_CENTRE_STEP, PATIENCE, LEAST_CENTRE_STEP = 0.5, 200, 0.05
 
-# A smoothness that overflows is taken for this, so that steps have a length.
+# Stands for a smoothness that overflows, so that steps have a length.
 LARGEST = 1e300
 
 

@@ -26,11 +26,12 @@ __all__ = ["LevelSet", "MinMax", "MinMaxSubgradient", "ProximalBundle", "MinMaxP
 # How often a stage that ran out of its budget is taken again, each time twice as long. Chosen.
 RETRIES = 3
 
-# As an oracle, the method solves for this share of the accuracy: its gap must be proven. Chosen.
+# As an oracle, the method solves to this share of the accuracy asked for, because it must prove its gap.
+# Chosen.
 SHARE_OF_ACCURACY = 1e-3
 
-# The relative accuracy while a feasible point is looked for: that there is none needs a tight bound.
-# Chosen.
+# The relative accuracy while a feasible point is looked for: to show that there is none takes a tight
+# bound. Chosen.
 FEASIBILITY_ACCURACY = 1e-3
 
 

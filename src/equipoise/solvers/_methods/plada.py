@@ -36,7 +36,7 @@ __all__ = [
 # A violation that counts as none, for the best feasible iterate. Chosen.
 FEASIBLE = 1e-6
 
-# Without a tau on mini-batches: this over rho, just below the theory's bound 1 / (3 rho).
+# On mini-batches, where no tau is given, it is this over rho: just below the theory's bound 1 / (3 rho).
 TAU_TIMES_RHO = 0.3
 
 

@@ -17,7 +17,7 @@ from equipoise.solvers._solver import CONVEX, SADDLE, Claim, Guarantee, Need, So
 
 __all__ = ["SMD"]
 
-# How far the level lies above the objective at a feasible point, where none is given. Chosen.
+# Where no level is given, it lies so far above the objective at a feasible point. Chosen.
 MARGIN = 0.1
 
 

@@ -20,8 +20,9 @@ from equipoise.solvers._solver import CONVEX, Need, Solver
 # On an unbounded domain, lower bounds leave out points farther than this many times max(1, |x|); chosen.
 REACH_OF_UNBOUNDED = 10.0
 
-# The modulus that bounds a linear function from below on a bounded domain, relative to its slope over
-# the diameter: the smaller, the tighter is the bound, until rounding errors show. Chosen.
+# To bound a linear function from below on a bounded domain, a little curvature is added to it: this,
+# relative to its slope over the diameter. The less, the tighter is the bound, until rounding errors show.
+# Chosen.
 RELATIVE_MODULUS = 1e-6
 
 

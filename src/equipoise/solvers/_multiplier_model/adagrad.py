@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from equipoise._array import Array
 
-# Added to the sum of squares at the start, and to its root: the published code's.
+# What the sum of squares begins with, and what is added to its root. Both are from the published code.
 FIRST_SQUARE, LEAST_ROOT = 0.1, 1e-7
 
 

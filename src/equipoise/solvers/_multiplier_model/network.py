@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# The bias of the output before the first step, and with it about the first multiplier: the published code's.
+# The bias of the output before the first step, which makes the first multipliers about as large. From the
+# published code.
 FIRST_MULTIPLIER = 1.0
 
 

@@ -17,7 +17,7 @@ from equipoise.solvers._newton.pair import Pair, pair_at
 from equipoise.solvers._newton.preconditioner import Preconditioner
 from equipoise.solvers._parts.try_at import try_at
 
-# A jump must leave at most this share of the residual for chord steps to follow it. Chosen.
+# Chord steps follow a jump only where it left at most this share of the residual. Chosen.
 FAST_JUMP = 0.1
 
 # Another chord step follows where the last one left at most this share of the residual. Chosen.

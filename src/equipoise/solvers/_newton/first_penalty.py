@@ -18,7 +18,7 @@ STEEP = 30.0
 FEASIBLE = 1e-6
 
 
-# No penalty is less than this: it divides. Chosen, far below all that ordinary functions ask for.
+# No penalty is less than this, as it is divided by. Chosen, far below all that ordinary functions ask for.
 SMALLEST = 1e-200
 
 

@@ -29,8 +29,8 @@ MAX_ACTIVE = 32
 # The share of the slope by which the merit must fall (Armijo's rule, customary value).
 SUFFICIENT_DECREASE = 1e-4
 
-# How much the residual may grow where the merit falls, and what must be left of it where the merit
-# rises, by at most `ALLOWED_RISE` times the residual. Chosen.
+# Where the merit falls, the residual may grow by the first factor. Where the merit rises, by at most the
+# third number times the residual, the second factor is the most that may be left of the residual. Chosen.
 ALLOWED_GROWTH, MUST_HALVE, ALLOWED_RISE = 10.0, 0.5, 0.1
 
 

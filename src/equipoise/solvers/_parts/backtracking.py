@@ -17,7 +17,7 @@ PROBE = 1e-4
 # On an unbounded domain the first step is at most this long, relative to max(1, |x|). Chosen.
 LONGEST_FIRST_STEP = 1e3
 
-# A first step is as if functions bent by this at the least: the inverse of less may overflow.
+# For the first step functions are taken to have at least this curvature: the inverse of less may overflow.
 LEAST_CURVATURE = 1e-300
 
 # Where |x - y|^2 / n is below this many rounding errors of F, values no longer tell the curvature,

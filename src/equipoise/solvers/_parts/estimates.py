@@ -26,8 +26,8 @@ PROBE = 1e-5
 # Up to so many constraints, the gradient of each is formed to measure them all; chosen.
 FEW_CONSTRAINTS = 32
 
-# Of more, so many sums with random signs stand for all. Where all gradients are parallel, which is the worst,
-# the estimate is less than half of the truth with probability 0.02.
+# Of more constraints, so many sums of gradients with random signs stand for all. Where all gradients are
+# parallel, which is the worst, the estimate is less than half of the truth with probability 0.02.
 PROBES = 8
 
 

@@ -15,8 +15,8 @@ from equipoise.sets._simplex import Simplex
 # Up to so many weights, least squares is as fast as Arnoldi's method. Chosen.
 MAX_WEIGHTS_FOR_LEAST_SQUARES = 100
 
-# The error of a stationary distribution that is accepted, in the sum of absolute values: a thousand
-# rounding errors.
+# A stationary distribution is accepted where the absolute values of its errors sum up to at most this: a
+# thousand rounding errors. Chosen.
 STATIONARY = 1e-12
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from equipoise._array import to_numpy
 from equipoise._problem import Point
 
-# How much the sum of two values may change, relative to their sizes, by rounding errors alone: those of the
-# two values and of the sum, each at most half a unit in the last place, twice over.
+# By how much rounding errors alone may change the sum of two values, relative to their sizes: each value
+# and the sum is off by at most half a unit in the last place, and twice that is allowed. Derived.
 ROUNDING = 4 * float(np.finfo(float).eps)
 
 
