@@ -100,6 +100,53 @@ def test_the_cone_of_a_domain_is_a_space_where_no_bound_is_weak():
     np.testing.assert_allclose(weak.nearest(np.array([-3.0, 4.0])), [0.0, 1.0])
 
 
+def test_bounds_on_either_side_are_weak_where_the_gradient_is_zero():
+    problem = affine([[1.0, 1.0]], [-9.0], domain=sets.Box(0, 1, dim=2))
+    for x in ([0.0, 1.0], [1.0, 0.0], [1.0, 1.0]):
+        cone = domain_cone(problem.domain, problem.at(np.array(x)), np.zeros(2), 0.0)
+        assert not cone.is_space
+        np.testing.assert_allclose(cone.project(np.array([3.0, 4.0])), [3.0, 4.0])
+
+
+@pytest.mark.parametrize("length", [1e-4, 1.0, 1e4])
+def test_the_share_of_a_constraint_is_its_multiplier_times_its_slope(length):
+    """One constraint has the share 1e-6 of the whole, the other one 1e-10."""
+    problem = affine(
+        [[length, 0.0, 0.0], [0.0, length, 0.0]], np.zeros(2), slope=[-1e-6, -1e-10, 1.0]
+    )
+    point, lam = problem.at(np.zeros(3)), np.array([1e-6, 1e-10]) / length
+    cone = CriticalCone.at(problem, point, lam, point.lagrangian_gradient(lam), 0.0)
+    assert not cone.is_space
+    np.testing.assert_allclose(cone.project(np.ones(3)), [0.0, 1.0, 1.0], atol=1e-12)
+    np.testing.assert_allclose(cone.project_inside(np.ones(3)), [0.0, 0.0, 1.0], atol=1e-12)
+
+
+@pytest.mark.parametrize(("left", "is_space"), [(8e-10, True), (2e-9, False)])
+def test_room_beside_a_constraint_with_a_multiplier_is_measured_alike(left, is_space):
+    """As above, but that the first of the two planes holds the objective back."""
+    problem = affine([[4.0, 0.0], [-4.0, 0.0]], [-1200.0 - left, 1200.0 - left], slope=[-4.0, 0.0])
+    point, lam = problem.at(np.array([300.0, 0.0])), np.array([1.0, 0.0])
+    cone = CriticalCone.at(problem, point, lam, point.lagrangian_gradient(lam), 0.0)
+    assert cone.is_space is is_space
+
+
+def test_the_nearest_direction_does_not_depend_on_the_length():
+    """In a narrow wedge, to which projections on its two sides in turn come slowly."""
+    wedge = np.array([[1.0, 0.3], [-1.0, 0.3]]) / np.hypot(1.0, 0.3)
+    problem = affine(wedge, np.zeros(2), slope=np.zeros(2))
+    point, lam = problem.at(np.zeros(2)), np.zeros(2)
+    cone = CriticalCone.at(problem, point, lam, point.lagrangian_gradient(lam), 0.0)
+    v = np.array([0.2, -1.0])
+    whole = cone.nearest(v)
+    assert (wedge @ whole <= 1e-9).all()
+    for length in (1e-4, 1e4):
+        np.testing.assert_allclose(cone.nearest(length * v), whole, rtol=0, atol=1e-13)
+    beside = np.array([1.0, -0.4])
+    whole = cone.nearest(beside)
+    for length in (1e-4, 1e4):
+        np.testing.assert_allclose(cone.nearest(length * beside), whole, rtol=0, atol=1e-13)
+
+
 @pytest.mark.parametrize(("most", "holds"), [(3, True), (2, False)])
 def test_weak_bounds_of_many_variables_are_not_resolved(most, holds, monkeypatch):
     monkeypatch.setattr(module, "MAX_DIM_OF_PIECES", most)

@@ -8,7 +8,12 @@ import pytest
 
 from equipoise import Facts, FunctionProblem, sets
 from equipoise.certificate import _curvature as module
-from equipoise.certificate._curvature import _on_cone, curvature_at, violation_curvature
+from equipoise.certificate._curvature import (
+    _doubted,
+    _on_cone,
+    curvature_at,
+    violation_curvature,
+)
 from equipoise.certificate._curvature_bounds import NO_DIRECTION
 from equipoise.certificate._lanczos import LeastCurvature
 
@@ -116,6 +121,27 @@ def test_the_bending_of_a_domain_is_in_doubt_too(monkeypatch):
     point = ball.at(np.array([-1.0, 0.0]))
     curvature_at(ball, point, np.zeros(1), 1e-3)
     assert script.doubted == 1
+    partly = sets.Product([(sets.L2Ball(1.0), 2), (sets.WholeSpace(), 1)])
+    problem = affine([[1.0, 0.0, 0.0]], [-9.0], slope=[1.0, 0.0, 0.0], domain=partly)
+    script = Scripted(monkeypatch, [least(-0.5, 0.1)] * 2)
+    curvature_at(problem, problem.at(np.array([-1.0, 0.0, 0.0])), np.zeros(1), 1e-3)
+    assert script.doubted == 1
+
+
+@pytest.mark.parametrize(("slope", "doubt"), [(4.0, 0.05), (2e-2, 3.0), (0.0, 0.0)])
+def test_what_multipliers_add_is_wrong_by_the_residuals_share_of_the_slope(slope, doubt):
+    """Of the curvature -1, 2 is the objective's and -3 is added; ten residuals of a slope are in doubt."""
+    problem = affine([[1.0, 0.0]], [0.0], slope=[slope, 0.0])
+
+    def of_objective(v):
+        return 2.0 * v, 0.25
+
+    found = _doubted(least(-1.0, 0.5), of_objective, problem.at(np.zeros(2)), 2e-2 / 3)
+    assert found.error == pytest.approx(0.5 + doubt)
+    assert found.largest == 9.0
+    small = LeastCurvature(-1.0, 0.5, 0.0, 1.0, UP, 2)
+    assert _doubted(small, of_objective, problem.at(np.zeros(2)), 0.0).largest == 3.0
+    assert _doubted(small, lambda v: (-7.0 * v, 0.0), problem.at(np.zeros(2)), 0.0).largest == 7.0
 
 
 @pytest.mark.parametrize(

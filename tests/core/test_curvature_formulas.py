@@ -182,6 +182,18 @@ def test_products_that_are_not_finite_tell_nothing():
     assert np.isnan(found.value)
     assert (found.error, found.missing, found.largest) == (math.inf, math.inf, math.inf)
     assert (found.direction, found.products) == (None, 2)
+    partly = lanczos.least_curvature(lambda v: (v * [1.0, np.nan, 2.0], 0.0), lambda v: v, 3, 50)
+    assert np.isnan(partly.value)
+    assert partly.products == 1
+
+
+def test_what_is_left_of_a_random_vector_is_measured_by_its_length():
+    """A random vector of 400 entries is 20 long; a projection that shortens acts twice on it."""
+    for share, left in ((0.5e-8, False), (2e-8, True)):
+        found = lanczos._fresh(
+            np.random.default_rng(0), lambda v, s=share: math.sqrt(s) * v, np.empty((0, 400))
+        )
+        assert (found is not None) == left
 
 
 @pytest.mark.parametrize("seed", range(3))

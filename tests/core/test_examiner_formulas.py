@@ -8,7 +8,7 @@ import pytest
 
 from equipoise import FunctionProblem, certify, sets
 from equipoise._problem import Point
-from equipoise.certificate import examine
+from equipoise.certificate import _examiner, examine
 from equipoise.certificate._multipliers import _Fit
 from equipoise.certificate._residuals import LARGE, tangent
 from equipoise.certificate._rounding import FEW, PROBES, TermSizes
@@ -79,6 +79,16 @@ def test_curvature_is_looked_at_near_kkt_points_only():
     assert certify(problem, np.array([0.9e-3, 0.0])).curvature is not None
     assert certify(problem, np.array([1.1e-3, 0.0])).curvature is None
     assert certify(problem, np.zeros(2), second_order=False).curvature is None
+
+
+def test_so_many_products_are_taken_and_never_more_than_the_most(monkeypatch):
+    asked = []
+    monkeypatch.setattr(_examiner, "curvature_at", lambda *_, most, **__: asked.append(most))
+    problem = FunctionProblem(lambda x: (x @ x, 2 * x), dim=2)
+    certificate = certify(problem, np.zeros(2), second_order=False)
+    for most in (3, 10_000):
+        _examiner.with_curvature(problem, problem.at(np.zeros(2)), certificate, most)
+    assert asked == [3, _examiner.MAX_PRODUCTS]
 
 
 def test_huge_vectors_are_projected_as_others_are():

@@ -99,6 +99,19 @@ def test_weights_of_violated_constraints(corner, scale, seed):
     assert found <= scale * (best + 1e-6)
 
 
+def test_without_slopes_the_cheapest_plane_is_taken():
+    planes = _Planes(affine([[0.0]], [-1.0], slope=[0.0]), np.zeros(1))
+    planes.indices, planes.slopes = np.zeros(3, dtype=int), np.zeros((3, 1))
+    planes.below, planes.errors = np.array([0.3, 0.1, 0.2]), np.zeros(3)
+    planes.values = np.zeros(2)
+    w = planes.fit(np.zeros(3))
+    assert planes.loss(w) == pytest.approx(0.1, rel=1e-6)
+    alpha, found = _least(
+        SimpleNamespace(domain=sets.WholeSpace()), np.zeros(1), np.zeros((2, 1)), np.ones(2)
+    )
+    assert (alpha @ np.ones(2), found) == (pytest.approx(1.0), 0.0)
+
+
 def test_weights_without_any_of_the_objective_are_not_taken(monkeypatch):
     planes = _Planes(affine([[1.0]], [-1.0]), np.zeros(1))
     planes.add(np.zeros(1), np.array([0, 1]))

@@ -232,6 +232,17 @@ def test_a_gradient_that_overflows_along_the_boundary_has_no_multiplier():
     np.testing.assert_allclose(lam, [0.0, 1.0], rtol=1e-9)
 
 
+@pytest.mark.parametrize("size", [0.5, 200.0])
+def test_prices_are_taken_a_millionth_of_the_point_away(size, monkeypatch):
+    problem = affine([[-1.0, 0.0]], [0.0], slope=[3.0, 4.0])
+    fit = _Fit(problem, problem.at(np.array([0.0, size])))
+    seen, at = [], problem.at
+    monkeypatch.setattr(type(problem), "at", lambda _, x: seen.append(x) or at(x))
+    assert fit.prices(np.zeros(0), np.array([1])) == pytest.approx([0.6], rel=1e-6)
+    expected = np.array([0.0, size]) - 1e-6 * max(1.0, size) * np.array([0.6, 0.8])
+    np.testing.assert_allclose(seen, [expected], rtol=1e-12)
+
+
 def test_a_function_that_is_curved_has_prices_of_its_slope():
     problem = FunctionProblem(
         lambda x: (2.0 * x[0], np.array([2.0, 0.0])),

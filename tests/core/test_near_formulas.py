@@ -54,6 +54,31 @@ def test_the_error_of_a_plane_model_is_the_root_of_its_gap():
     assert model.error(outside, lam, math.inf) == pytest.approx(math.sqrt(2 * violation / 1.5))
 
 
+def test_the_strong_convexity_is_what_the_prox_parameter_exceeds_the_weak_by(monkeypatch):
+    """An error bound divides by it: more than there is would claim too much."""
+    asked = []
+
+    def solved(sub, mu, tol):
+        asked.append((mu, tol))
+        return sub.center, np.zeros(1), 0.0
+
+    monkeypatch.setattr(module, "minimise_smooth", solved)
+    problem = affine([[1.0]], [-1.0], facts=Facts(smooth=True))
+    near_stationarity(problem, np.zeros(1), 5.0, rho=2.0, tol=1e-5)
+    assert asked == [(3.0, 1e-5)]
+    with pytest.raises(
+        ValueError, match="`rho_hat` must exceed the weak-convexity constant 5, got 5"
+    ):
+        near_stationarity(problem, np.zeros(1), 5.0, rho=5.0)
+
+
+def test_steps_that_overflow_reach_no_feasible_point():
+    """A value of 1e300 on a slope of 1e-9 asks for a step of 1e309."""
+    problem = FunctionProblem(lambda x: (0.0, 0 * x), [lambda x: (1e300, np.array([1e-9]))], dim=1)
+    with np.errstate(over="ignore"):
+        assert not _is_solvable(ProximalProblem(problem, np.ones(1), 1e-12), np.zeros(1))
+
+
 def test_planes_touch_the_functions_they_belong_to():
     problem = FunctionProblem(
         lambda x: (np.sin(x[0]), np.cos(x)), [lambda x: (x[0] ** 2 - 1, 2 * x)], dim=1

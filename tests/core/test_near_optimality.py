@@ -115,6 +115,7 @@ def test_a_plane_above_its_function_proves_nothing():
     )
     assert proof(bent, [0.0], [0], [[0.5]], [1.0]).residual == np.inf
     assert proof(bent, [0.0], [0], [[0.0]], [1.0]).residual == 0.0  # it touches: nothing is seen
+    assert proof(bent, [0.0], [0, 0], [[0.0], [0.5]], [0.5, 0.5]).residual == np.inf
 
 
 def test_rounding_is_counted():
@@ -211,6 +212,32 @@ def test_planes_that_are_known_are_not_added_again():
     assert planes.indices.tolist() == [0, 1, 0]
     assert planes.slopes.shape == planes.points.shape == (3, 2)
     assert planes.below.shape == planes.errors.shape == (3,)
+
+
+def test_planes_without_weight_are_dropped_where_there_are_many_for_each_variable():
+    for dim, most in ((2, 40), (20, 60)):
+        flat = FunctionProblem(lambda x: (0.0, 0 * x), dim=dim, facts=CONVEX)
+        planes, w = _Planes(flat, np.zeros(dim)), np.eye(most)[0]
+        for _ in w:
+            planes.add(np.zeros(dim), np.array([0]))
+        assert planes.without_idle(w).size == most
+        planes.add(np.zeros(dim), np.array([0]))
+        assert planes.without_idle(np.append(w, 0.0)).tolist() == [1.0]
+
+
+def test_a_fit_starts_from_the_weights_that_are_known(monkeypatch):
+    planes = _Planes(norm1(), np.array([3.0, 0.0]))
+    planes.add(np.array([3.0, 1.0]), np.array([0, 1]))
+    monkeypatch.setattr(planes, "_fit_piece", lambda w: w)
+    assert planes.fit(np.array([1.0, 0.0])).tolist() == [1.0, 0.0]
+    assert planes.fit(np.array([0.75, 0.0])).tolist() == [0.75, 0.0]
+    assert planes.fit(np.zeros(2)).tolist() == [1.0, 0.0]
+
+
+def test_a_proof_is_measured_on_problems_only():
+    found = proof(norm1(), [3.0, 0.0], [0], [[3, 1]], [1.0])
+    with pytest.raises(ValueError, match=r"NearOptimality.measured: `problem`"):
+        found.measured(3)
 
 
 @pytest.mark.parametrize(("x", "value"), [(1e8, 1.0), (1.0, 1e8)])

@@ -58,6 +58,7 @@ def test_rounds_end_after_forty_that_gain_less_than_a_thousandth(ended):
     assert ended([0.998**k for k in range(300)])[0] == planes.MAX_ROUNDS
     assert ended([1.0] * 20 + [0.5])[0] == 21 + planes.PATIENCE + 1
     assert ended([1.0], rounds=7)[0] == 7
+    assert ended([math.inf])[0] == planes.PATIENCE + 1
 
 
 def test_rounds_end_at_the_tolerance(ended):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from equipoise import Facts, FunctionProblem, sets
+from equipoise import Facts, FunctionProblem, Point, sets
 from equipoise.certificate import diagnose
 from equipoise.certificate._proof import UNITS, InfeasibilityProof, lower_bound
 from equipoise.certificate._proving import MAX_DIM, _Bundle, provable
@@ -65,6 +65,26 @@ def test_an_unbounded_domain_limits_how_far_a_proof_reaches():
     assert lower_bound(unknown, proof, np.ones(2), np.array([[1.0], [-1.0]])) == (-math.inf, 0.0)
 
 
+def test_a_plane_may_have_no_weight():
+    problem, proof = two_planes(1e-16)
+    more = InfeasibilityProof(
+        np.append(proof.indices, 1),
+        np.vstack((proof.points, [[0.0]])),
+        np.append(proof.weights, 0.0),
+        proof.center,
+    )
+    assert more.check(problem)
+
+
+def test_a_sum_that_is_zero_proves_nothing():
+    for value, proved in ((0.0, False), (1e-9, True)):
+        problem = affine(
+            [[0.0]], [value], domain=sets.Box(0, 1, dim=1), facts=Facts(convex_constraints=True)
+        )
+        proof = InfeasibilityProof(np.array([1]), np.zeros((1, 1)), np.ones(1), np.zeros(1))
+        assert proof.check(problem) == proved
+
+
 @pytest.mark.parametrize("weights", [[0.6, 0.6], [1.5, -0.5], [0.4, 0.4]])
 def test_weights_that_are_no_combination_prove_nothing(weights):
     problem, proof = two_planes(1e-16)
@@ -106,7 +126,33 @@ def test_the_reach_of_an_unbounded_domain_grows_with_the_point():
     problem = affine([[1.0, 0.0]], [1.0])
     assert diagnose(problem, problem.at(np.zeros(2))).reach == 100.0
     assert diagnose(problem, problem.at(np.array([3.0, 4.0]))).reach == 500.0
-    assert diagnose(problem, problem.at(np.array([-2.0, 0.0]))).weights == {}
+    feasible = diagnose(problem, problem.at(np.array([-2.0, 0.0])))
+    assert (feasible.violation, feasible.stationarity, feasible.weights) == (0.0, math.inf, {})
+    assert not feasible.is_stationary
+
+
+def test_kinks_are_looked_at_where_a_move_across_the_domain_would_lower_the_violation():
+    """``1 + slope |x| <= 0``, whose subgradient at 0 is `slope`, on a domain four times as long."""
+    for slope in (0.2, 0.02):
+        problem = FunctionProblem(
+            lambda x: (0.0, 0 * x),
+            [lambda x, s=slope: (1.0 + s * abs(x[0]), np.array([s if x[0] >= 0 else -s]))],
+            domain=sets.Box(-2, 2, dim=1),
+            facts=Facts(smooth=False, convex_constraints=True),
+        )
+        found = diagnose(problem, problem.at(np.zeros(1)))
+        assert found.is_stationary
+        assert found.stationarity == pytest.approx(slope if slope < 0.1 else 0.0, abs=1e-4)
+
+
+def test_a_violated_constraint_whose_gradient_is_not_finite_is_no_proof():
+    problem = affine(np.array([[1.0, 0.0], [0.0, 1.0]]), [1.0, 1.0], facts=Facts(smooth=True))
+    point = problem.at(np.zeros(2))
+    for bad in (math.nan, math.inf):
+        rows = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, bad]])
+        broken = Point(point.x, point.values, point.vjp, jacobian=lambda i, r=rows: r[i])
+        found = diagnose(problem, broken)
+        assert (found.violation, found.stationarity, found.weights) == (1.0, math.inf, {})
 
 
 def test_planes_from_all_sides_are_a_proof_with_fair_weights():

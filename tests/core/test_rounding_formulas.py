@@ -96,6 +96,8 @@ def test_the_largest_difference_to_a_neighbour_counts():
     problem = FunctionProblem(objective, dim=2)
     point = problem.at(np.array([2e8, 1.0]))
     assert rounding._noise(problem, point, np.zeros(0)) == 6.0
+    constant = FunctionProblem(lambda x: (0.0, np.array([1.0, 0.0])), dim=2)
+    assert rounding._noise(constant, constant.at(point.x), np.zeros(0)) == 0.0
 
 
 @pytest.mark.parametrize(

@@ -88,6 +88,8 @@ def test_the_slope_of_an_envelope_counts_the_error_of_its_witness(monkeypatch):
         assert found == pytest.approx(rho_hat * (0.5 + 0.25))
         assert asked.pop() == (pytest.approx(rho_hat), weak, 1e-6)
     assert infeasibility._envelope_slope(affine([[3.0]], [1.0]), np.zeros(1), 2.0) == math.inf
+    steep = affine([[1.5e308, 1.5e308]], [1.0], facts=CONVEX)
+    assert infeasibility._envelope_slope(steep, np.zeros(2), 2.0) == math.inf
     flat = affine([[0.0]], [1.0], facts=CONVEX)
     assert infeasibility._envelope_slope(flat, np.zeros(1), 2.0) == 0.0
 
@@ -194,6 +196,9 @@ def test_below_0_only_the_largest_constraint_has_a_plane():
 def test_the_oldest_planes_without_weight_are_dropped(monkeypatch):
     monkeypatch.setattr(proving, "MAX_PLANES", 3)
     bundle = _Bundle(affine(np.eye(5), np.ones(5), facts=CONVEX), np.zeros(5), 0.0)
+    bundle.weights = np.array([0.5, 1e-12, 0.25, 1e-12, 0.25])
+    bundle._drop()
+    assert bundle.weights.size == 5  # none is idle
     bundle.weights = np.array([0.5, 1e-14, 0.25, 0.0, 0.25])
     bundle._drop()
     assert bundle.weights.tolist() == [0.5, 0.25, 0.25]
@@ -201,8 +206,12 @@ def test_the_oldest_planes_without_weight_are_dropped(monkeypatch):
     np.testing.assert_array_equal(bundle.rows, np.eye(5)[[0, 2, 4]])
     assert bundle.points.shape == (3, 5)
     assert bundle.values.tolist() == [1.0] * 3
+    bundle.weights = np.array([1.0, 0.0, 0.0])
     bundle._drop()
     assert bundle.weights.size == 3
+    monkeypatch.setattr(proving, "MAX_PLANES", 2)
+    bundle._drop()
+    assert bundle.indices.tolist() == [1, 5]
 
 
 @pytest.mark.parametrize(("domain", "most"), [(sets.Box(-1, 1, dim=2), 50), (None, 1)])

@@ -29,6 +29,12 @@ MAX_PLANES, NEWEST_KEPT = 60, 10
 # chosen.
 PATIENCE = 40
 
+# Of SLSQP: its steps at the most, and the change of the dual at which it ends; chosen.
+PRECISE = {"maxiter": 200, "ftol": 1e-16}
+
+# A weight that is 0 but for rounding; chosen.
+ZERO = 1e-13
+
 # Multipliers beyond this mean that the subproblem has no feasible point: in theory they are
 # infinite then.
 MAX_MULTIPLIER_SUM = 1e10
@@ -94,7 +100,7 @@ class _PlaneModel:
             self.weights = np.append(self.weights, 1.0 if self.owner.size == 1 else 0.0)
         if self.owner.size > MAX_PLANES:
             newest = np.arange(self.owner.size) >= self.owner.size - NEWEST_KEPT
-            keep = (self.weights > 1e-13) | newest  # 1e-13: a weight that is 0 but for rounding
+            keep = (self.weights > ZERO) | newest
             self.owner, self.offsets = self.owner[keep], self.offsets[keep]
             self.slopes, self.weights = self.slopes[keep], self.weights[keep]
             self.weights[self.owner == 0] /= self.weights[self.owner == 0].sum()
@@ -113,7 +119,7 @@ class _PlaneModel:
                 "fun": lambda w: objective @ w - 1,
                 "jac": lambda _: objective,
             },
-            options={"maxiter": 200, "ftol": 1e-16},
+            options=PRECISE,
         )
         weights = np.maximum(answer.x, 0.0)
         weights[self.owner == 0] /= weights[self.owner == 0].sum()

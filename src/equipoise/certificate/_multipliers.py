@@ -150,7 +150,7 @@ class _Fit:
     def prices(self, lam: np.ndarray, indices: np.ndarray) -> np.ndarray:
         """Return how fast each constraint's multiplier would lower the loss, from one forward pass.
 
-        That is ``grad f_i . r`` for the residual ``r``, taken by a forward difference along r.
+        That is ``grad f_i . r / |r|`` for the residual ``r``, taken by a forward difference along r.
         """
         residual = self.residual(lam)
         length = norm(residual)

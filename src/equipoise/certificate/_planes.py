@@ -235,7 +235,7 @@ class _Planes:
 
     def weighted(self, w: np.ndarray) -> NearOptimality:
         """Return what weights of the planes prove; nothing where they are not what they have to be."""
-        w = np.maximum(w, 0.0) if w.min(initial=0.0) >= -self.unit else np.full(w.size, np.nan)
+        w = np.maximum(w, 0.0) if (w >= -self.unit).all() else np.full(w.size, np.nan)
         kept = ~(w == 0.0)
         w, indices, points = w[kept], self.indices[kept], self.points[kept]
         multipliers = np.bincount(indices, w, self.values.size)[1:]

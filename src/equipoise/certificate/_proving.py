@@ -35,6 +35,12 @@ NOTHING_TO_WIN = 1e-9
 # A step that wins this share of what the planes promise moves the centre (Kiwiel 1990).
 DESCENT = 0.1
 
+# Of SLSQP: its steps at the most, and the change of the dual at which it ends; chosen.
+PRECISE = {"maxiter": 200, "ftol": 1e-15}
+
+# Weights that are 0 but for rounding, and those that SLSQP leaves where it means 0; chosen.
+ZERO, NEARLY_ZERO = 1e-13, 1e-9
+
 # Up to so many variables, planes at points around the centre make the slopes cancel where the domain is
 # unbounded; chosen.
 MAX_DIM_AROUND = 50
@@ -91,7 +97,7 @@ class _Bundle:
         self.weights[0] = 1.0
         self.unit = max(self.excess, 1e-300)  # values are measured in it
         length = max(SHORTEST, min(self.domain.diameter, max(1.0, norm(self.center))))
-        steepest = max((norm(row) for row in self.rows), default=0.0)
+        steepest = max(norm(row) for row in self.rows)
         self.modulus = steepest / length or self.unit / length**2
 
     def add(self, point: Point) -> float:
@@ -136,7 +142,7 @@ class _Bundle:
                     "fun": lambda w: w.sum() - 1,
                     "jac": lambda _: np.ones(k),
                 },
-                options={"maxiter": 200, "ftol": 1e-15},
+                options=PRECISE,
             )
             new = np.maximum(answer.x, 0.0)
             if new.sum() > 0.5 and dual(new / new.sum())[0] <= dual(self.weights)[0]:
@@ -145,11 +151,10 @@ class _Bundle:
 
     def _drop(self) -> None:
         """Drop the oldest planes without weight where there are too many."""
-        extra = self.weights.size - MAX_PLANES
-        if extra > 0:
-            idle = np.flatnonzero(self.weights <= 1e-13)[:extra]  # 1e-13: 0 but for rounding
-            for name in ("indices", "values", "points", "rows", "weights"):
-                setattr(self, name, np.delete(getattr(self, name), idle, axis=0))
+        extra = max(0, self.weights.size - MAX_PLANES)
+        idle = np.flatnonzero(self.weights <= ZERO)[:extra]
+        for name in ("indices", "values", "points", "rows", "weights"):
+            setattr(self, name, np.delete(getattr(self, name), idle, axis=0))
 
     def proof(self, y: np.ndarray) -> InfeasibilityProof | None:
         """Return the proof that the weights are, if they are one; with slopes that cancel if needed."""
@@ -169,8 +174,8 @@ class _Bundle:
         """Return weights near the present ones whose slopes cancel to the last digits, but for normals."""
         w = self.weights.copy()
         piece = self.domain.tangent_map(y, -(w @ self.rows))
-        used = np.flatnonzero(w > 1e-9)  # 1e-9: SLSQP's zeros
-        w[w <= 1e-9] = 0.0
+        used = np.flatnonzero(w > NEARLY_ZERO)
+        w[w <= NEARLY_ZERO] = 0.0
         scale = max(norm(row) for row in self.rows) or 1.0
         matrix = np.vstack((piece(self.rows[used]).T / scale, np.ones(used.size)))
         for _ in range(3):  # iterative refinement
