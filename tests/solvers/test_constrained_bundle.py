@@ -10,11 +10,15 @@ from equipoise import Facts, FunctionProblem, Status, sets, solve
 from equipoise.problems import REFERENCES
 from equipoise.sets import LinearRows
 from equipoise.solvers import ConstrainedBundle, UnsuitableSolverError
+from equipoise.solvers._bundle import model
 from equipoise.solvers._bundle.model import minimise
 from equipoise.solvers._bundle.planes import TangentPlanes
 from equipoise.solvers._methods import constrained_bundle
 
+from .lines import line
+
 FACTS = Facts(smooth=False, convex=True, convex_constraints=True)
+
 RNG = np.random.default_rng(0)
 
 
@@ -148,6 +152,24 @@ def test_the_program_is_the_one_that_its_docstring_states():
         assert found.weights @ gap <= 1e-8
 
 
+def test_programs_that_fail_are_tried_with_less_curvature_of_the_height(monkeypatch):
+    """The objective's steepest plane has the slope 5; every program is tried with room for rounding too."""
+    tried = []
+    monkeypatch.setattr(
+        model.QuadraticProgram, "solve", lambda program: tried.append((program.H, program.f))
+    )
+    slopes = np.array([[3.0, 4.0], [1.0, 0.0], [60.0, 0.0]])
+    planes = TangentPlanes(slopes, np.array([7.0, 6.0, -1.0]), np.array([0, 0, 1]), np.zeros(3))
+    assert minimise(planes, np.zeros(2), LinearRows.of(2), 3.0, 0.5) is None
+    deltas = [model.SHARE / 0.5, *(3.0 / 100.0 * share for share in (1.0, 1e-2, 1e-4))]
+    for (H, f), delta in zip(tried, np.repeat(deltas, 2), strict=True):
+        np.testing.assert_allclose(H, np.diag([3.0, 3.0, delta]), rtol=1e-12)
+        np.testing.assert_allclose(f, [0.0, -1.0, -1.0], rtol=1e-12)
+    errors = [f - g for (_, f), (_, g) in zip(tried[::2], tried[1::2])]
+    expected = [[0.0, 0.0, planes.errors(np.zeros(2))[2]]] * 4
+    np.testing.assert_allclose(errors, expected, rtol=1e-2)
+
+
 def test_planes_that_exclude_each_other_and_those_that_only_seem_to():
     slopes = np.array([[1.0, 1.0], [1.0, 0.0], [-1.0, 0.0]])
     owners, x = np.arange(3), np.zeros(2)
@@ -170,6 +192,9 @@ def test_planes_know_what_they_miss_and_which_to_keep():
     violated = [0, *(1 + np.flatnonzero(point.constraints > 0))]
     assert below.missed(point).tolist() == violated
     assert len(violated) in (2, 3)
+    met = line([1.0], [[1.0], [2.0]], [0.0, 1e-9]).at(np.zeros(1))
+    low = replace(TangentPlanes.at(met, np.arange(3)), offsets=np.full(3, -1.0))
+    assert low.missed(met).tolist() == [0, 2]  # the first constraint is just met
     barely = replace(planes, offsets=planes.offsets - 1e-17)
     assert barely.missed(point).size == 0
     more = TangentPlanes.at(problem.at(-x), np.array([0, 1]))

@@ -10,10 +10,12 @@ from equipoise import Facts, FunctionProblem, sets
 from equipoise._errors import NonFiniteError
 from equipoise.problems import QuadraticProblem
 from equipoise.problems._merit import AugmentedLagrangianMerit
+from equipoise.solvers._newton import descent as descent_module
 from equipoise.solvers._newton import jump as jump_module
 from equipoise.solvers._newton.descent import (
     MAX_HALVINGS,
     _DescentDirection,
+    _newton,
     _search,
     _updated,
     descend,
@@ -283,3 +285,36 @@ def test_multipliers_of_no_constraints_do_not_change():
     problem = line([1e-9])
     pair = pair_at(problem, problem.at(np.zeros(1)), np.zeros(0))
     assert descend(problem, State(pair, np.zeros(0), 2.0, accuracy=0.5), None, 5.0, 1e-9).k == 1
+
+
+def test_the_way_down_stays_in_the_domain_after_new_multipliers():
+    """At a corner of a box, where the slope points outwards along one side."""
+    problem = line([-3.0, 1e-3], [[1.0, 0.0]], [-1.0], domain=sets.Box(-1, 1, dim=2))
+    pair = pair_at(problem, problem.at(np.array([1.0, 0.0])), np.zeros(1))
+    state, way = _newton(problem, State(pair, np.array([0.5]), 2.0, accuracy=0.5), None, 5.0, 1e-9)
+    assert state.k == 0
+    np.testing.assert_allclose(way.downhill, [0.0, -1e-3])
+    np.testing.assert_allclose(way.g, [-2.5, 1e-3])
+    assert way.d[0] == 0.0
+
+
+@pytest.mark.parametrize(("height", "computed"), [(0.0, 0), (1.0, 1)])
+def test_a_gradient_that_is_known_is_not_computed_again(height, computed, monkeypatch):
+    """The multipliers of the pair are those of the augmented Lagrangian unless the penalty moves them."""
+    of_lagrangians = []
+
+    class Plain(QuadraticProblem):
+        def at(self, x):
+            point = super().at(x)
+            noted = lambda w: (w[0] and of_lagrangians.append(w)) or point.vjp(w)  # noqa: E731
+            return replace(point, vjp=noted)
+
+    rows = np.array([[5.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
+    problem = Plain(np.zeros((3, 2, 2)), rows, [0.0, 0.25, height], sets.WholeSpace())
+    pair = pair_at(problem, problem.at(np.zeros(2)), np.array([1.5, 0.5]))
+    of_lagrangians.clear()
+    monkeypatch.setattr(descent_module, "hessian", lambda *_: lambda v: v)
+    state = State(pair, np.array([1.0, 0.5]), 2.0, accuracy=1e-9)
+    _, way = _newton(problem, state, None, 5.0, 1e-9)
+    assert len(of_lagrangians) == computed
+    np.testing.assert_allclose(way.g, [6.5, 1.5 + 2.0 * height])

@@ -12,6 +12,7 @@ from equipoise.solvers._newton.chord import FAST_JUMP
 from equipoise.solvers._newton.jump import MAX_ACTIVE, MAX_JUMP, JumpDirection, jump, newton
 from equipoise.solvers._newton.pair import Pair, pair_at
 from equipoise.solvers._newton.preconditioner import Preconditioner
+from equipoise.solvers._newton.quasi import _first
 
 NONE = np.zeros(0)
 
@@ -133,3 +134,14 @@ def test_products_are_told_of_jumps_that_fail_too(monkeypatch):
     )
     assert known.heard[-1] == 3
     assert len(known.heard) == 3
+
+
+def test_the_first_curvature_is_measured_down_the_face_of_the_domain():
+    """At a bound that holds the point back; the Hessian couples both variables."""
+    H = np.array([[2.0, 0.5], [0.5, 3.0]])
+    problem = QuadraticProblem([H], [[-5.0, 1.0]], [0.0], sets.Box(-1, 1, dim=2))
+    at = pair_at(problem, problem.at(np.array([1.0, 0.0])), NONE)
+    assert at.gradient.tolist() == [-3.0, 1.5]
+    (change,) = _first(problem, at, 4).changes
+    np.testing.assert_allclose(change.s, [0.0, -1.5])
+    np.testing.assert_allclose(change.y, [0.0, -4.5])

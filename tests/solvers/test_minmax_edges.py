@@ -237,6 +237,9 @@ def test_a_model_that_promises_nothing_is_stuck(scripted):
     assert scripted(0.0, 3.0, P=3.0).bracket.stuck
     assert scripted(0.5, 3.0, slope=1.0, P=3.5).bracket.stuck
     assert not scripted(1e-14, 3.0, P=3.0).bracket.stuck
+    size = 2.0**10  # of which 1e-15 is more than of 1; at 2^-43 the planes promise that much
+    assert scripted(2.0**-43, size, P=size).bracket.stuck
+    assert not scripted(2.0**-39, size, P=size).bracket.stuck
 
 
 def test_planes_without_weight_are_dropped_where_there_are_many(monkeypatch):
@@ -263,6 +266,8 @@ def test_the_first_plane_touches_the_largest_function():
     np.testing.assert_allclose(state.slopes, [[1.0, 4.4]])
     assert state.offsets[0] == pytest.approx(values[0] - 0.7 - 4.4 * 1.1)
     assert pytest.approx(math.hypot(1.0, 4.4)) == state.L
+    gentle = FunctionProblem(lambda x: (0.25 * x[0], np.array([0.25, 0.0])), domain=BOX)
+    assert ProximalBundle().init(MeritProblem(gentle, Maximum(0.0)), np.zeros(2)).L == 1.0
 
 
 # ------------------------------------------------------------------ prox-linear

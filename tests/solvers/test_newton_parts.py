@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from equipoise import FunctionProblem
+from equipoise import FunctionProblem, sets
 from equipoise.solvers._newton import chord as chord_module
 from equipoise.solvers._newton.chord import Chord
 from equipoise.solvers._newton.conjugate_gradients import NO_CURVATURE, conjugate_gradients
@@ -68,6 +68,20 @@ def test_chord_steps_hold_the_constraints_they_know():
     )
     np.testing.assert_allclose(found.x, [0.5, 0.5], atol=1e-12)
     np.testing.assert_allclose(found.lam, [0.5], atol=1e-12)
+
+
+def test_chord_steps_stay_on_the_face_of_the_domain():
+    """At a corner whose first side holds the point back; the estimate couples both variables."""
+    H = np.array([[2.0, 0.5], [0.5, 2.0]])
+    problem = FunctionProblem(
+        lambda x: (0.5 * x @ H @ x - 9 * x[0] + x[1], H @ x + [-9.0, 1.0]),
+        domain=sets.Box(-1, 1, dim=2),
+    )
+    start = pair_at(problem, problem.at(np.array([1.0, 0.0])), np.zeros(0))
+    none = np.zeros((0, 2))
+    known = SimpleNamespace(solve=lambda v: v / 2)
+    found = Chord(np.zeros(0, int), none, none.T, known).follow(problem, start, 1e-9)
+    np.testing.assert_allclose(found.x, [1.0, -0.75], atol=1e-12)
 
 
 # ------------------------------------------------------------------ conjugate gradients

@@ -11,6 +11,7 @@ from equipoise import Status, solve
 from equipoise._errors import NonFiniteError
 from equipoise.problems import REFERENCES, ProximalProblem
 from equipoise.solvers import SMD, InverseSqrt, UnsuitableSolverError
+from equipoise.solvers._minmax.dual_start import fitting_dual
 from equipoise.solvers._minmax.mirror_step import bregman, dual_step, entropy_weight, largest
 from tests.solvers.auc_instance import instance, level_function
 
@@ -214,6 +215,14 @@ def test_needs_a_min_max_form():
 def test_a_dual_start_must_be_one_of_the_problem(y, alpha, rule):
     with pytest.raises(ValueError, match=f"SMD: {rule}"):
         solve(instance(), SMD(level=0.5, dual_start=(y, alpha)), max_steps=1)
+
+
+def test_a_dual_start_may_lie_on_the_boundary():
+    saddle = instance().saddle()
+    edge = np.full(5, saddle.interval) * [1, -1, 1, 0, 1]
+    y, alpha = fitting_dual(saddle, ([0.5, 0.5, 0.0], edge))
+    np.testing.assert_array_equal(alpha, edge)
+    assert y.tolist() == [0.5, 0.5, 0.0]
 
 
 def test_a_level_that_is_no_number_ends_a_run_as_every_value_that_is_not_finite():

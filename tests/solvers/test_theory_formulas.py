@@ -13,7 +13,7 @@ from equipoise.solvers._theory.yu_neely_wei import high_probability_bounds
 
 
 def test_the_constants_of_high_probability():
-    K, m, delta, sigma, D, V, M, rho_hat = 50, 3, 0.1, 0.7, 2.0, 1.5, 0.8, 0.6
+    K, m, delta, sigma, D, V, M, rho_hat = 50, 3, 0.1, 0.7, 2.2, 1.5, 0.8, 0.6
     found = high_probability_bounds(
         steps=K,
         delta=delta,
@@ -51,7 +51,7 @@ def test_the_constants_of_high_probability():
 
 
 def test_the_constants_of_iqrc():
-    eps, rho_hat, rho, sigma, M, D, fall = 0.5, 3.0, 1.0, 0.26, 2.0, 1.5, 4.1
+    eps, rho_hat, rho, sigma, M, D, fall = 0.6, 3.0, 1.0, 0.26, 2.2, 1.5, 4.1
     found = iqrc_theory(
         eps=eps,
         rho_hat=rho_hat,
@@ -85,7 +85,7 @@ def test_the_constants_of_iqrc():
 
 
 def test_the_constants_of_imela():
-    L, B_f, B_g, D, nu, p = 2.0, 0.5, 3.0, 1.5, 0.25, 7.0
+    L, B_f, B_g, D, nu, p = 2.0, 0.5, 3.1, 1.5, 0.25, 7.0
     method, bound = imela_theory(
         smoothness=L,
         objective_slope=B_f,
@@ -111,11 +111,11 @@ def test_the_constants_of_imela():
 
 
 def test_the_constants_of_switching():
-    eps, rho_hat, rho, M, Lam, fall = 0.5, 3.0, 1.0, 2.0, 4.0, 0.7
+    eps, rho_hat, rho, M, Lam, fall = 0.6, 3.5, 1.0, 2.2, 4.0, 0.7
     method, T = static_theory(
         eps=eps, rho_hat=rho_hat, rho=rho, lipschitz=M, multiplier_bound=Lam, decrease=fall
     )
-    E = eps**2 * 2.0 / 5.0
+    E = eps**2 * 2.5 / 5.0
     assert method.step_size(0) == pytest.approx(E / M**2)
     assert method.slack(0) == pytest.approx(E)
     assert math.ceil(2 * M**2 * fall / (rho_hat * E**2)) == T

@@ -53,6 +53,10 @@ STEPS_BEFORE_PLANES = 1000
 # Dimensions up to which cutting planes get somewhere: their number grows with the dimension. Chosen.
 MAX_DIM_FOR_PLANES = 50
 
+# The violation that counts as none in the first step of switching subgradients; it falls with the root of
+# the steps. Chosen.
+FIRST_SLACK = 1e-3
+
 # Mini-batches before full evaluations: enough to come near at the cost of a few full ones. Chosen.
 BATCHES = 50
 
@@ -137,4 +141,4 @@ def _switching(problem: Problem) -> SwitchingSubgradient:
     """Return the method with a first step of a twentieth of the domain's diameter, at most 1; chosen."""
     diameter = problem.domain.diameter
     length = min(max(0.05 * diameter, 0.01), 1.0) if math.isfinite(diameter) else 0.2
-    return SwitchingSubgradient(step_size=Normalised(length), slack=InverseSqrt(1e-3))
+    return SwitchingSubgradient(step_size=Normalised(length), slack=InverseSqrt(FIRST_SLACK))

@@ -76,7 +76,12 @@ def _factored(estimate: np.ndarray) -> np.ndarray:
         factor = estimate.astype(np.float64, order="F")
         np.fill_diagonal(factor, diagonal + ridge)
         try:
-            factor = cho_factor(factor, lower=True, overwrite_a=True, check_finite=False)[0]
+            factor = cho_factor(
+                factor,
+                lower=True,
+                overwrite_a=True,  # spares a copy
+                check_finite=False,
+            )[0]
         except LinAlgError:
             ridge *= RIDGE_GROWTH
             continue

@@ -1,0 +1,144 @@
+"""What methods begin with, what they are set up with as a part of others, and what they return then."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from equipoise import FunctionProblem, Status, sets
+from equipoise.solvers import (
+    ConstrainedBundle,
+    ExactPenalty,
+    LevelSet,
+    MultiplierModel,
+    Smoothing,
+)
+from equipoise.solvers._methods import exact_penalty
+from equipoise.solvers._methods.level_set import SHARE_OF_ACCURACY
+from equipoise.solvers._methods.smoothing import (
+    FIRST_WIDTH,
+    LEAST_WIDTH,
+    LEAST_WIDTH_IN_ROUNDINGS,
+    WARM_WIDTH,
+)
+from equipoise.solvers._multiplier_model.network import MultiplierNetwork
+from equipoise.solvers._penalty.linearised_penalty import LinearProgramError
+from equipoise.solvers._penalty.steering import Add
+
+from .lines import line
+
+
+def flat(m, height=-1.0):
+    """An objective that is 3 everywhere, under m constraints that are the same everywhere."""
+    constraint = lambda x: (height, 0.0 * x)  # noqa: E731
+    return FunctionProblem(
+        lambda x: (3.0, 0.0 * x), [constraint] * m, domain=sets.Box(-1, 1, dim=2)
+    )
+
+
+# ------------------------------------------------------------------ level sets
+
+
+@pytest.mark.parametrize(("accuracy", "expected"), [(0.1, 1e-5), (1e-6, SHARE_OF_ACCURACY * 1e-6)])
+def test_an_oracle_of_levels_ends_far_below_its_accuracy(accuracy, expected):
+    solver = LevelSet(eps_opt=1e-5).tuned(mu=2.0, accuracy=accuracy, multipliers=None)
+    assert (solver.mu, solver.gap) == (2.0, accuracy)
+    assert solver.eps_opt == pytest.approx(expected)
+
+
+# ------------------------------------------------------------------ the multiplier model
+
+
+@pytest.mark.parametrize("m", [1, 2, 5])
+def test_multipliers_are_those_of_a_mean_over_the_constraints(m):
+    solver, rng = MultiplierModel(features=np.ones((m, 2)), hidden=[3]), np.random.default_rng(0)
+    assert solver.hidden == (3,)
+    problem, x0 = flat(m), np.zeros(2)
+    state = solver.step(problem, solver.init(problem, x0), 0, rng)
+    network = MultiplierNetwork((2, 3, 1))
+    phi = network.start(np.random.default_rng(0))
+    np.testing.assert_allclose(state.multipliers, np.abs(network.at(phi, np.ones((m, 2)))) / m)
+    assert state.score == (0.0, 3.0)
+
+
+def test_of_equal_candidates_the_first_is_kept():
+    solver, problem, rng = MultiplierModel(every=2), flat(2), np.random.default_rng(0)
+    state = replace(solver.init(problem, np.zeros(2)), score=(0.0, 3.0), best="first")
+    assert solver.step(problem, state, 2, rng).best == "first"
+    worse = replace(state, score=(0.0, np.nextafter(3.0, 4)))
+    assert solver.step(problem, worse, 1, rng).best == "first"
+    assert solver.step(problem, worse, 2, rng).best is worse.x
+    violated = solver.step(flat(2, height=0.5), replace(worse, score=(1.0, 0.0)), 4, rng)
+    assert violated.score == (0.5, 3.0)
+
+
+# ------------------------------------------------------------------ the bundle
+
+
+def test_a_bundle_begins_with_a_plane_of_each_function():
+    problem = line([3.0, 4.0], [[1.0, 0.0]], [-2.0])
+    state = ConstrainedBundle().init(problem, np.array([1.0, 1.0]))
+    assert state.planes.weights.tolist() == [1.0, 0.0]
+    assert state.planes.owners.tolist() == [0, 1]
+    assert (state.L, state.fall, state.residual) == (5.0, 5.0, math.inf)
+    assert state.p.tolist() == [0.0]
+    still = ConstrainedBundle().init(flat(1), np.zeros(2))
+    assert (still.L, still.fall) == (1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("height", "status"), [(1e-3, Status.STALLED), (1.1e-3, Status.LOCALLY_INFEASIBLE)]
+)
+def test_planes_that_exclude_each_other_tell_of_a_violation_beyond_the_tolerance(height, status):
+    solver = ConstrainedBundle(tol=1e-3)
+    state = replace(solver.init(flat(1, height), np.zeros(2)), excluded=True)
+    assert solver.verdict(state) is status
+
+
+# ------------------------------------------------------------------ smoothing
+
+
+@pytest.mark.parametrize(
+    ("facts", "options", "least", "w"),
+    [
+        ((False, 0.0), {"tol": 1e-3}, 1e-5, FIRST_WIDTH),
+        ((False, 0.0), {"tol": 1e-9}, LEAST_WIDTH, FIRST_WIDTH),
+        ((False, 1e-6), {"tol": 1e-9}, LEAST_WIDTH_IN_ROUNDINGS * 1e-6, FIRST_WIDTH),
+        ((False, 0.0), {"width": 0.25}, 0.25, None),
+        ((False, 0.0), {"multipliers": (2.0,)}, 1e-9, WARM_WIDTH),
+        ((True, 0.0), {"tol": 1e-3}, 1e-5, 1e-5),
+    ],
+)
+def test_the_first_width_and_the_last(facts, options, least, w):
+    problem = line([1.0], [[1.0]], [-1.0], domain=sets.Box(-5, 5, dim=1))
+    problem.smoothed = lambda width: problem
+    problem.facts = replace(problem.facts, smooth=facts[0], rounding=facts[1])
+    least = max(least, LEAST_WIDTH)
+    state = Smoothing(**options).init(problem, np.zeros(1))
+    assert state.least == pytest.approx(least)
+    assert state.w == pytest.approx(max(FIRST_WIDTH if w is None else w, least) if w != 1e-5 else w)
+    assert (state.k, state.x, state.w_last, state.done) == (0, None, math.inf, None)
+    given = options.get("multipliers")
+    assert state.inner.lam.tolist() == ([2.0] if given else [0.0])
+
+
+# ------------------------------------------------------------------ exact penalty
+
+
+def test_the_settings_of_the_paper():
+    solver = ExactPenalty.paper(xi=0.25)
+    assert (solver.eps, solver.xi, solver.grow, solver.products) == (1e-3, 0.25, 1.0, 0)
+    assert solver.raise_penalty == Add(100.0)
+
+
+def test_a_linear_program_that_fails_ends_the_method(monkeypatch):
+    def fails(*_):
+        raise LinearProgramError("The numbers are too far apart.")
+
+    monkeypatch.setattr(exact_penalty, "steer", fails)
+    solver, problem = ExactPenalty(radius=8.0), line([1.0], [[1.0], [2.0]], [0.0, 3.0])
+    state = solver.init(problem, np.zeros(1))
+    assert (state.radius, state.p, state.psi, state.theta) == (0.0, 10.0, math.inf, math.inf)
+    assert state.lam.tolist() == [0.0, 0.0]
+    assert solver.verdict(state) is Status.STALLED
