@@ -30,6 +30,11 @@ def is_tensor(x: Any) -> bool:
     return hasattr(x, "detach")
 
 
+def copied(x: Array) -> Array:
+    """Return a copy, which others may write to."""
+    return x.clone() if is_tensor(x) else x.copy()
+
+
 def namespace(x: Array) -> Any:
     """Return the array-API namespace of `x` (NumPy itself for NumPy arrays)."""
     if isinstance(x, NUMPY):

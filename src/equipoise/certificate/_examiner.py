@@ -16,7 +16,7 @@ from equipoise.certificate._curvature_bounds import Curvature
 from equipoise.certificate._multipliers import finite_rows, fit_multipliers
 from equipoise.certificate._residuals import Residuals
 from equipoise.certificate._rounding import with_rounding
-from equipoise.problems._answers import check_attributes, checked_point
+from equipoise.problems._answers import check_attributes, checked_at
 
 # Only constraints with ``f_i(x) >= -ACTIVE_WITHIN`` may get a fitted multiplier. Chosen, and
 # generous: complementarity makes the multiplier of a constraint that is not active costly anyway.
@@ -156,7 +156,7 @@ def certify(
     second_order = _check.flag(owner, "second_order", second_order)
     x = _check.point(owner, "x", x, problem.dim)
     with np.errstate(over="ignore", invalid="ignore"):
-        point = checked_point(problem, problem.at(x))
+        point = checked_at(problem, x)
         certificate = examine(problem, point, _given(problem, multipliers), active_within)
         near = second_order and certificate.residual <= KKT_WITHIN * max(
             1.0, norm(point.gradient(0))

@@ -26,12 +26,17 @@ def check_attributes(owner: str, problem: Any) -> Problem:
     return problem
 
 
-def checked_point(problem: Problem, point: Any) -> Point:
-    """Return what `Problem.at` returned, with its values as float64, and its derivatives checked."""
-    owner = f"{type(problem).__name__}.at"
+def checked_at(problem: Problem, x: Array) -> Point:
+    """Return what the problem is at `x`, with its values as float64, and its derivatives checked.
+
+    The values are a copy: the problem may use its array for the next point.
+    """
+    owner, point = f"{type(problem).__name__}.at", problem.at(x)
     _check.kind(owner, "answer", point, Point)
     values, shape = point.values, (problem.n_constraints + 1,)
-    if not (type(values) is np.ndarray and values.dtype == np.float64 and values.shape == shape):
+    if type(values) is np.ndarray and values.dtype == np.float64 and values.shape == shape:
+        values = values.copy()
+    else:
         values = _numbers(owner, "values", values, shape)
     pull, product, rows, along = point.vjp, point.hvp, point.jacobian, point.push
 
@@ -62,7 +67,7 @@ def checked_point(problem: Problem, point: Any) -> Point:
         None if rows is None else jacobian,
         None if along is None else push,
     )
-    return Point(point.x, values, vjp, *forwarded)
+    return Point(x, values, vjp, *forwarded)
 
 
 def _derivative(problem: Problem, kind: str, weights: np.ndarray, answer: Any) -> Array:

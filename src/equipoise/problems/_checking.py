@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import Array, dot, like, norm
+from equipoise._array import Array, copied, dot, like, norm, to_numpy
 from equipoise._problem import Point, Problem
-from equipoise.problems._answers import check_attributes, checked_point
+from equipoise.problems._answers import check_attributes, checked_at
 
 # The lengths of the steps, relative to max(1, |x|), along which values are differenced: the error is least
 # for one of them, which one depends on the function. Chosen.
@@ -77,11 +77,15 @@ def check_problem(
     directions = _check.count(owner, "directions", directions, least=1)
     tol = _check.positive(owner, "tol", tol)
     rng = np.random.default_rng(_check.count(owner, "seed", seed))
-    point = checked_point(problem, problem.at(x))
+    before = copied(x)
+    point = checked_at(problem, x)
     faults = _shape_faults(problem, point)
+    if not _alike(to_numpy(x), to_numpy(before)):
+        faults.append("`at` changes the `x` that it is given.")
     m = problem.n_constraints
     if faults:
         return ProblemCheck(np.full(m + 1, np.inf), None, tuple(faults))
+    faults = _forgotten(problem, point, x + like(rng.normal(size=problem.dim), x))
     errors, hvp_errors = np.zeros(m + 1), np.zeros(m + 1)
     worst: dict[int, tuple[float, float]] = {}
     pushes: dict[int, tuple[float, float]] = {}  # where `push` differs from the gradient
@@ -138,13 +142,33 @@ def _shape_faults(problem: Problem, point: Point) -> list[str]:
     return faults
 
 
+def _forgotten(problem: Problem, point: Point, elsewhere: Array) -> list[str]:
+    """Compare the gradients of a point with what it says after the problem was evaluated elsewhere."""
+    functions = range(problem.n_constraints + 1)
+    before = [to_numpy(point.gradient(i)).copy() for i in functions]
+    try:
+        checked_at(problem, elsewhere).vjp(np.ones(point.values.size))
+    except (ArithmeticError, ValueError):  # a function may refuse points outside its domain
+        return []
+    changed = [i for i in functions if not _alike(to_numpy(point.gradient(i)), before[i])]
+    return [
+        f"The gradient of {problem.label(i)} changes once the problem is evaluated at another point: what "
+        "`at` returns must not use arrays that a later call writes to."
+        for i in changed[:1]
+    ]
+
+
+def _alike(a: np.ndarray, b: np.ndarray) -> bool:
+    return bool(np.allclose(a, b, rtol=1e-6, atol=0.0, equal_nan=True))
+
+
 def _slopes(problem: Problem, x: Array, v: Array) -> np.ndarray:
     """Central differences along `v`, one row per step size."""
     scale = max(1.0, norm(x))
     rows = []
     for h in STEPS:
-        ahead = problem.at(x + (h * scale) * v).values
-        behind = problem.at(x - (h * scale) * v).values
+        ahead = checked_at(problem, x + (h * scale) * v).values
+        behind = checked_at(problem, x - (h * scale) * v).values
         rows.append((ahead - behind) / (2 * h * scale))
     return np.array(rows)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import Array, like
+from equipoise._array import Array, copied, like
 from equipoise._problem import Facts, Point, Problem
 from equipoise.problems._describe import describe
 from equipoise.sets._set import Set
@@ -88,9 +88,12 @@ class FunctionProblem(Problem):
         return Point(x, values, vjp)
 
     def _call(self, i: int, function: Function, x: Array) -> tuple[float, Array]:
-        """Call one function; say which one misbehaves, and how."""
+        """Call one function; say which one misbehaves, and how.
+
+        It may write to what it is given, and use one array for all its gradients: both are copies.
+        """
         label = self.label(i)
-        answer = function(x)
+        answer = function(copied(x))
         if not (isinstance(answer, tuple) and len(answer) == 2):
             kind = type(answer).__name__
             kind += f" of {len(answer)}" if isinstance(answer, tuple) else ""
@@ -98,9 +101,11 @@ class FunctionProblem(Problem):
             raise _check.WrongKindError("FunctionProblem", reason)
         value, gradient = answer
         if isinstance(x, np.ndarray):
-            gradient = self._array(label, gradient)
+            gradient = self._array(label, gradient).copy()
         elif not hasattr(gradient, "detach"):  # a tensor at x needs one here
             gradient = like(self._array(label, gradient), x)
+        else:
+            gradient = copied(gradient)
         if tuple(gradient.shape) != (self.dim,):
             reason = (
                 f"{label} returned a gradient of shape {tuple(gradient.shape)}, expected "

@@ -10,7 +10,7 @@ import numpy as np
 
 from equipoise._array import Array, all_finite, square
 from equipoise._problem import Kinks, NonFiniteError, Point, Problem, Saddle
-from equipoise.problems._answers import checked_point
+from equipoise.problems._answers import checked_at
 
 # With at most the first number of variables, the latest points are remembered: as many as there are
 # variables, and the second number more. Chosen: a look at the curvature takes one point for each direction,
@@ -60,7 +60,7 @@ class WatchedProblem(Problem):
         self._counter.values += 1
         self._square = square(x)  # notices an `x` that was changed in place
         self._pulled = None
-        evaluated = self._base.at(x)
+        evaluated = checked_at(self._base, x)
         self._latest = self._watched(evaluated, self._counter)
         self._evaluated = evaluated
         self._remember(evaluated)
@@ -90,10 +90,10 @@ class WatchedProblem(Problem):
     def resume(self, latest: Array | None, earlier: Sequence[Array]) -> None:
         """Go on as if the evaluations, counted in an earlier part of the run, were at hand."""
         for x in earlier:
-            self._remember(self._base.at(x))
+            self._remember(checked_at(self._base, x))
         if latest is not None:
             self._square = square(latest)
-            self._evaluated = self._base.at(latest)
+            self._evaluated = checked_at(self._base, latest)
             self._latest = self._watched(self._evaluated, self._counter)
 
     def forget(self) -> None:
@@ -106,7 +106,7 @@ class WatchedProblem(Problem):
         """Evaluate without counting; what the solver has just evaluated at `x` is used again."""
         point = self._evaluated
         if point is None or point.x is not x or self._square != square(x):
-            return self._watched(self._base.at(x), Counter())
+            return self._watched(checked_at(self._base, x), Counter())
         known, vjp = self._pulled, point.vjp
 
         def pull(weights: np.ndarray) -> Array:
@@ -116,9 +116,8 @@ class WatchedProblem(Problem):
 
         return self._watched(replace(point, vjp=pull), Counter())
 
-    def _watched(self, evaluated: Point, counter: Counter) -> Point:
-        """Return the point with its values checked, and its gradients checked and counted."""
-        point = checked_point(self._base, evaluated)
+    def _watched(self, point: Point, counter: Counter) -> Point:
+        """Return the point with numbers that are finite, and its gradients counted."""
         if not all_finite(point.values):
             i = int(np.flatnonzero(~np.isfinite(point.values))[0])
             unbounded = bool(point.values[0] == -np.inf)
@@ -133,7 +132,7 @@ class WatchedProblem(Problem):
                 raise NonFiniteError(
                     f"The gradient of {self._culprit(point, weights)} is not finite."
                 )
-            if evaluated is self._evaluated and isinstance(gradient, np.ndarray):
+            if point is self._evaluated and isinstance(gradient, np.ndarray):
                 self._pulled = np.array(weights), gradient.copy()
             return gradient
 
