@@ -5,7 +5,8 @@ from equipoise.terms._class_losses import (
     class_loss_combination,
     class_loss_terms,
 )
-from equipoise.terms._combination import Combination, CombinationPoint, FunctionBounds
+from equipoise.terms._combination import Combination
+from equipoise.terms._combination_point import CombinationPoint, FunctionBounds
 from equipoise.terms._correlation import Correlation
 from equipoise.terms._device_weights import DeviceWeights
 from equipoise.terms._fixed_predictions import Identity, fixed_predictions
