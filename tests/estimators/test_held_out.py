@@ -26,7 +26,7 @@ from equipoise.datasets import make_census
 from equipoise.estimators import InfeasibleError, InfeasibleWarning
 from equipoise.estimators._promise.order_statistic import threshold
 from equipoise.estimators._promise.parts import HoldingOut
-from equipoise.estimators._promise.walk import room
+from equipoise.estimators._promise.tightening import room
 
 WHOLE = make_census(30_000, seed=9)  # stands for the population
 

@@ -10,8 +10,7 @@ import numpy as np
 from equipoise.constraints import Binding, bind_table
 from equipoise.estimators._continuation import ahead
 from equipoise.estimators._counted import Candidate, Unconstrained, allowances, measure
-from equipoise.estimators._promise.testing import spreads
-from equipoise.estimators._promise.walk import MOST_GIVEN_UP, room
+from equipoise.estimators._promise.tightening import Tightening
 from equipoise.estimators._promised import Promise
 from equipoise.estimators._training import Training
 from equipoise.problems import LearningProblem
@@ -54,12 +53,8 @@ class CrossValidated:
             left_out += self._values(training, binding.names, order[fold::FOLDS]) / FOLDS
         kept = np.flatnonzero((left_out <= 0.0).all(axis=1))
         chosen = MARGINS[kept[0] if kept.size else -1]
-        moved = problem.recombined(
-            binding.combination.moved(
-                np.r_[0.0, self._offsets(training, binding, unconstrained, chosen)]
-            )
-        )
-        fit = training.fit(moved, binding, unconstrained)
+        tightening = self._tightening(training, binding, unconstrained)
+        fit = training.fit(tightening.by(chosen, problem), binding, unconstrained)
         allowed = allowances(binding, problem.facts.rounding, training.runner.tol)
         kept_prices, solved = fit.prices, fit.problems_solved
         fit = measure(problem, fit.result, allowed, fit.problem)
@@ -99,19 +94,17 @@ class CrossValidated:
         places = [names.index(apart.names[i]) for i in known]
         found = np.zeros((len(MARGINS), len(names)))
         fits: list[tuple[float, Candidate]] = []
+        tightening = self._tightening(training, binding, unconstrained)
         for i, margin in enumerate(MARGINS):
-            offsets = self._offsets(training, binding, unconstrained, margin)
-            moved = problem.recombined(binding.combination.moved(np.r_[0.0, offsets]))
+            moved = tightening.by(margin, problem)
             fit = training.fit(moved, binding, unconstrained, ahead(fits, margin))
             fits = [*fits[-1:], (margin, fit)]
             values = apart.combination.plain_values(rows.thresholded(fit.x))[1:]
             found[i, places] = values[known]
         return found
 
-    def _offsets(
-        self, training: Training, binding: Binding, unconstrained: Unconstrained, margin: float
-    ) -> np.ndarray:
+    def _tightening(
+        self, training: Training, binding: Binding, unconstrained: Unconstrained
+    ) -> Tightening:
         model = training.units.coefficients(unconstrained.x)
-        rows = self.training.n_rows
-        errors = spreads(self.owner, self.training, binding.inequalities, model, rows)
-        return np.minimum(margin * errors, MOST_GIVEN_UP * room(binding.combination))
+        return Tightening.of(self.owner, self.training, binding, model, self.training.n_rows)

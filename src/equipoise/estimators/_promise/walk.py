@@ -7,7 +7,6 @@ breaks with the probability ``1 - confidence`` at the most (Angelopoulos et al. 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,20 +16,16 @@ from equipoise.constraints import Binding
 from equipoise.estimators._continuation import ahead
 from equipoise.estimators._counted import Candidate, Unconstrained, allowances, measure
 from equipoise.estimators._promise.parts import Parts
-from equipoise.estimators._promise.testing import HeldOutRows, Tested, spreads
+from equipoise.estimators._promise.testing import HeldOutRows, Tested
+from equipoise.estimators._promise.tightening import Tightening
 from equipoise.estimators._promised import Promise, PromiseLine
 from equipoise.estimators._training import Training
 from equipoise.problems import LearningProblem
 from equipoise.rows import MemoryTable
-from equipoise.terms import Combination
 
 # By how many standard errors of the rows held out the bounds are tightened, one after the other. Chosen: a
 # test at the usual levels passes from about 1.6 to 2.5 on, and the first one should nearly always.
 TIGHTENED = (4.5, 3.6, 3.0, 2.6, 2.3, 2.0, 1.75, 1.5, 1.25, 1.0, 0.75, 0.5, 0.25, 0.0)
-
-# Bounds are tightened by at most this share of the room that they leave, so that of two opposite bounds,
-# such as those of a gap, something remains. Chosen.
-MOST_GIVEN_UP = 0.85
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,13 +66,16 @@ class Walk:
         fits: list[tuple[float, Candidate]] = []
         kept: Candidate | None = None
         tested = 0
-        plan = list(self._tightened(training, binding, problem, unconstrained))  # 1
-        for number, offsets in plan:
-            moved = problem.recombined(binding.combination.moved(np.r_[0.0, offsets]))
+        model = training.units.coefficients(unconstrained.x)
+        rows = self.parts.testing.n_rows
+        tightening = Tightening.of(self.owner, self.parts.training, binding, model, rows)  # 1
+        plan = tightening.different(TIGHTENED)
+        for number in plan:
+            moved = tightening.by(number, problem)
             fit = training.fit(moved, binding, unconstrained, ahead(fits, number))  # 2
             fits = [*fits[-1:], (number, fit)]
             ended = training.runner.budget.wish is not None
-            if not (fit.keeps_bounds or ended or number == plan[-1][0]):
+            if not (fit.keeps_bounds or ended or number == plan[-1]):
                 continue
             tested += 1
             passed = held.chance(*training.units.coefficients(fit.x)) <= held.level
@@ -89,27 +87,8 @@ class Walk:
         allowed = allowances(binding, problem.facts.rounding, training.runner.tol)
         solved = measure(problem, kept.result, allowed, kept.problem)
         solved = replace(solved, problems_solved=kept.problems_solved, prices=kept.prices)
-        rows = self.parts.training.n_rows + self.parts.testing.n_rows
+        rows += self.parts.training.n_rows
         return solved, held.tested(*training.units.coefficients(kept.x), rows), tested
-
-    def _tightened(
-        self,
-        training: Training,
-        binding: Binding,
-        problem: LearningProblem,
-        unconstrained: Unconstrained,
-    ) -> Iterator[tuple[float, np.ndarray]]:
-        """Yield what is added to the constraint functions, with its size in standard errors."""
-        model = training.units.coefficients(unconstrained.x)
-        rows = self.parts.testing.n_rows
-        errors = spreads(self.owner, self.parts.training, binding.inequalities, model, rows)
-        most = MOST_GIVEN_UP * room(binding.combination)
-        last = None
-        for number in TIGHTENED:
-            offsets = np.minimum(number * errors, most)
-            if last is None or not np.array_equal(offsets, last):
-                yield number, offsets
-            last = offsets
 
     def promise(self, tested: Tested, training: np.ndarray, models: int) -> Promise:
         """Return what may be promised; `training` holds the values on the training rows."""
@@ -129,25 +108,6 @@ class Walk:
             tested.needed,
             models,
         )
-
-
-def room(combination: Combination) -> np.ndarray:
-    """Return how far every constraint function can be moved before no model can keep it.
-
-    Of two opposite functions, by half of what lies between their bounds; of the others, by the bound itself.
-    """
-    matrix, offsets = combination.coefficients[1:].tocsr(), combination.offsets[1:]
-    places: dict[bytes, int] = {}
-    found = np.abs(offsets).astype(float)
-    for i in range(matrix.shape[0]):
-        row = matrix[[i]]
-        row.sort_indices()
-        key = row.indices.tobytes()
-        other = places.get(key + (-row.data).tobytes())
-        if other is not None:
-            found[i] = found[other] = max(-0.5 * (offsets[i] + offsets[other]), 0.0)
-        places[key + row.data.tobytes()] = i
-    return found
 
 
 def unpromised(fit: Candidate, promise: Promise) -> Candidate:
