@@ -45,20 +45,64 @@ def test_small_bounds_are_used_up_as_a_moved_threshold_would(bound):
     assert found[1] <= (scores[y == 1] <= threshold).mean() + 0.02
 
 
+def rare(seed, share=0.02, n=5000):
+    """Rows of which few are positive, and overlap with the others."""
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n) < share).astype(int)
+    X = rng.normal(size=(n, 8)) + np.outer(y, rng.uniform(0.0, 1.2, 8))
+    return StandardScaler().fit_transform(X), y
+
+
 @pytest.mark.parametrize("seed", [1, 3, 5])
 @pytest.mark.parametrize("bound", [0.0, 0.0005, 0.001, 0.02])
 def test_no_fewer_positives_are_found_than_by_a_moved_threshold(seed, bound):
     """Where a bound is worth a few rows, each of them counts."""
-    rng = np.random.default_rng(seed)
-    y = (rng.random(5000) < 0.02).astype(int)
-    X = rng.normal(size=(5000, 8)) + np.outer(y, rng.uniform(0.0, 1.2, 8))
-    X = StandardScaler().fit_transform(X)
+    X, y = rare(seed)
     found = NeymanPearsonClassifier(bound).fit(X, y).class_errors_
     assert found[0] <= bound
     scores = LogisticRegression(tol=1e-8).fit(X, y).decision_function(X)
     others = np.sort(scores[y == 0])
     threshold = others[others.size - 1 - int(bound * others.size)]
     assert found[1] <= (scores[y == 1] <= threshold).mean()
+
+
+@pytest.mark.parametrize("share", [0.05, 0.3])
+@pytest.mark.parametrize("bound", [0.0, 0.001])
+def test_so_it_is_with_weights_and_other_shares(share, bound):
+    X, y = rare(11, share)
+    weight = np.random.default_rng(0).choice([0.5, 1.0, 3.0], y.size)
+    found = NeymanPearsonClassifier(bound).fit(X, y, sample_weight=weight).class_errors_
+    assert found[0] <= bound + 1e-12
+    usual = LogisticRegression(tol=1e-8).fit(X, y, sample_weight=weight)
+    scores = usual.decision_function(X)
+    order = np.flatnonzero(y == 0)[np.argsort(-scores[y == 0])]
+    wrong = np.cumsum(weight[order]) / weight[y == 0].sum()
+    threshold = scores[order[np.searchsorted(wrong, bound + 1e-12)]]
+    own = y == 1
+    assert found[1] <= np.average(scores[own] <= threshold, weights=weight[own]) + 1e-12
+
+
+@pytest.mark.parametrize("seed", [1, 3, 5])
+@pytest.mark.parametrize("target", [0, 1])
+def test_a_bound_of_zero_takes_no_longer_than_another(seed, target):
+    X, y = rare(seed)
+    steps = [NeymanPearsonClassifier(b, minimise=target).fit(X, y).n_iter_ for b in (0.0, 0.02)]
+    assert steps[0] <= 2 * steps[1]
+
+
+def test_where_no_threshold_helps_scores_still_rank():
+    """The row with the largest score is of the other class: nothing is predicted, but new rows may be."""
+    X, y = rare(3)
+    first = LogisticRegression(tol=1e-8).fit(X, y)
+    worst = np.flatnonzero(y == 0)[0]
+    X[worst] = 3.0 * first.coef_[0]
+    with pytest.warns(InfeasibleWarning, match="predicts 0 for every row"):
+        model = NeymanPearsonClassifier(0.0).fit(X, y)
+    np.testing.assert_array_equal(model.class_errors_, [0.0, 1.0])
+    scores, usual = model.decision_function(X), LogisticRegression().fit(X, y).decision_function(X)
+    assert np.corrcoef(scores, usual)[0, 1] > 0.99
+    assert -1e-3 < scores[worst] / scores.std() < 0.0
+    assert model.predict(4.0 * first.coef_)[0] == 1
 
 
 def test_a_looser_bound_lowers_the_other_error(census):

@@ -12,6 +12,7 @@ from equipoise.estimators._counted.candidate import (
     counted_at,
     measure,
 )
+from equipoise.estimators._counted.few_rows import CutScores
 from equipoise.estimators._counted.fixed import TurnPredictions
 from equipoise.estimators._counted.held import HoldFew
 from equipoise.estimators._counted.reach import OutOfReach, Reach
@@ -34,6 +35,7 @@ SHIFTING = tuple(ShiftAgain(factor) for factor in SHARPNESS_FACTORS)
 STAGES: tuple[Stage, ...] = (
     Contradiction(),
     Reach(),
+    CutScores(),
     FirstShift(),
     HoldSpread((FirstShift(), *SHIFTING)),
     OutOfReach(),

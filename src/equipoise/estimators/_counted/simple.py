@@ -73,11 +73,17 @@ def no_worse_than_simple(search: Search, found: Candidate) -> Candidate:
     simple = best_simple(search, found, own - gain)  # 2
     if simple is None:
         return found
-    near = _next_to(search, simple) if simple.claim == MOVED else None  # 3
+    near = next_to_or_itself(search, simple)  # 3
+    return replace(near, problems_solved=found.problems_solved)
+
+
+def next_to_or_itself(search: Search, simple: Simple) -> Candidate:
+    """Return the model next to a simple one that uses up its bounds, if it is about as accurate."""
+    near = _next_to(search, simple) if simple.claim == MOVED else None
     slack = 0.0 if search.asks_errors else 0.5 * WORSE
     if near is None or search.error(near.x) > simple.error + slack:
-        near = simple.candidate(search)
-    return replace(near, problems_solved=found.problems_solved)
+        return simple.candidate(search)
+    return near
 
 
 def _gain(search: Search, found: Candidate) -> float:
