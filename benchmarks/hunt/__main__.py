@@ -1,10 +1,12 @@
-"""Hunt: ``python -m benchmarks.hunt [--count N] [--seed S] [--kind NAME] [--jobs N] [--write]``."""
+"""Hunt: ``python -m benchmarks.hunt [--count N] [--seed S] [--kind NAME] [--store FILE] [--write]``."""
 
 from __future__ import annotations
 
 import argparse
-import time
+import json
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict
 from multiprocessing import Pool
 from pathlib import Path
 
@@ -15,28 +17,44 @@ from benchmarks.hunt.runs import Outcome, hunt_one
 from benchmarks.page import Page, facts
 
 PAGE = Path(__file__).parents[2] / "docs" / "hunt.md"
-COUNT = 10_500
+COUNT = 10_800
 
 
 def main() -> int:
     options = _options()
     kinds = [options.kind] if options.kind else list(KINDS)
-    began, outcomes = time.perf_counter(), []
     tasks = [
         (kinds[i % len(kinds)], options.seed + i // len(kinds), options.method, options.tol)
         for i in range(options.count)
     ]
+    outcomes = list(_stored(options.store))
+    known = {(outcome.kind, outcome.seed) for outcome in outcomes}
+    tasks = [task for task in tasks if task[:2] not in known]
     with Pool(options.jobs) as pool:
-        for outcome in pool.imap(_hunt, tasks, chunksize=min(20, len(tasks))):
+        for outcome in pool.imap(_hunt, tasks, chunksize=max(1, min(20, len(tasks)))):
             outcomes.append(outcome)
+            _store(options.store, outcome)
             for sentence in outcome.wrong:
                 print(f"{sentence}\n    {outcome.reproducer}", flush=True)
             if outcome.no_minimum:
                 print(f"no minimum\n    {outcome.reproducer}", flush=True)
             if options.verbose:
                 print(outcome, flush=True)
-    report(outcomes, time.perf_counter() - began, options.write)
+    report(outcomes, options.write)
     return int(any(outcome.wrong for outcome in outcomes))
+
+
+def _stored(file: Path | None) -> Iterator[Outcome]:
+    """Yield the outcomes of an earlier part of the hunt, of the same source."""
+    if file is not None and file.exists():
+        for fields in map(json.loads, file.read_text().splitlines()):
+            yield Outcome(**fields | {"wrong": tuple(fields["wrong"])})
+
+
+def _store(file: Path | None, outcome: Outcome) -> None:
+    if file is not None:
+        with file.open("a") as lines:
+            lines.write(json.dumps(asdict(outcome)) + "\n")
 
 
 def _hunt(task: tuple[str, int, str, float]) -> Outcome:
@@ -44,12 +62,13 @@ def _hunt(task: tuple[str, int, str, float]) -> Outcome:
         return hunt_one(*task)
 
 
-def report(outcomes: list[Outcome], seconds: float, write: bool) -> None:
+def report(outcomes: list[Outcome], write: bool) -> None:
     """Print the figures; write them as a page if asked to."""
     about = "No times are compared."
     page = Page("A hunt for wrong claims", "make hunt", about)
     page.say(INTRODUCTION)
-    page.say(f"{len(outcomes)} problems in {seconds:.0f} s; {facts('numpy', 'scipy')}.")
+    seconds = sum(outcome.seconds for outcome in outcomes)
+    page.say(f"{len(outcomes)} problems, {seconds:.0f} s in runs; {facts('numpy', 'scipy')}.")
     kinds = list(dict.fromkeys(o.kind for o in outcomes))
     words = ("false success", "wrong proof", "wrong figure", "traceback", "warning")
     page.table("kind".ljust(20), "problems", "success", "refused", *words, "no minimum")
@@ -101,6 +120,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--method", default="")
     parser.add_argument("--tol", type=float, default=0.0)
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--store", type=Path, help="a file that keeps outcomes, to go on later")
     parser.add_argument("--write", action="store_true", help="write docs/hunt.md")
     parser.add_argument("--verbose", action="store_true", help="print every outcome")
     return parser.parse_args()

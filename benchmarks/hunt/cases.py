@@ -10,6 +10,9 @@ import numpy as np
 from benchmarks.hunt.functions import Function
 from benchmarks.hunt.regions import Region
 
+HABITS = "one array", "one array for all", "writes"
+"""What careless functions do: they return an array again and again, or halve what they are given."""
+
 
 @dataclass(eq=False)
 class Case:
@@ -24,6 +27,7 @@ class Case:
     optimal : the multipliers that make `planted` an optimum of a convex problem.
     told : how much of what is true of the functions the library is told: "all", "smooth" or "nothing".
     products : whether the library is given products with the Hessians.
+    habit : what the functions do with arrays, one of `HABITS`; nothing by default.
     honest : whether the gradients are those of the values, which are continuous.
     """
 
@@ -35,6 +39,7 @@ class Case:
     optimal: np.ndarray | None = None
     told: str = "all"
     products: bool = False
+    habit: str = ""
     honest: bool = True
 
     @property
@@ -76,10 +81,20 @@ def library_problem(case: Case) -> Any:
     facts = Facts(**case.facts())
     quiet = {"over": "ignore", "invalid": "ignore", "divide": "ignore", "under": "ignore"}
 
+    shared = np.zeros(case.dim)
+
     def written(f: Function) -> Any:
+        kept = shared if case.habit == "one array for all" else np.zeros(case.dim)
+
         def function(x):
             with np.errstate(**quiet):
-                return float(f.value(x)), np.asarray(f.gradient(x), dtype=float)
+                answer = float(f.value(x)), np.asarray(f.gradient(x), dtype=float)
+            if case.habit == "writes":
+                x *= 0.5
+            elif case.habit:
+                kept[:] = answer[1]
+                return answer[0], kept
+            return answer
 
         return function
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.hunt import hopeless, pairs, solvable  # noqa: F401  (they fill KINDS)
+from benchmarks.hunt import hazards, hopeless, pairs, solvable  # noqa: F401  (they fill KINDS)
 from benchmarks.hunt.cases import Case
 from benchmarks.hunt.parts import KINDS
 
