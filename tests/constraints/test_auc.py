@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from equipoise import Subset, auc, auc_parity, pair_loss, rate
-from equipoise.constraints import AUC_PARITIES, Each, bind
+from equipoise.constraints import AUC_PARITIES, Each, bind, bind_table
+from equipoise.models import LinearUnits
 from equipoise.rows import Blocks, MemoryTable
-from equipoise.terms import Scores
+from equipoise.terms import PairSums, Scores
 
 RNG = np.random.default_rng(0)
 N = 80
@@ -78,15 +79,21 @@ def test_subsets_of_any_rows():
     assert sums[-1] == pytest.approx(naive(A, B & POSITIVE))
 
 
-def test_blocks_give_the_same_sums():
+def test_rules_on_pairs_alone_sum_nothing_else():
+    """Not a sigmoid of every score for no rate at all."""
+    table = MemoryTable(Y, None, GROUPS)
+    binding = bind_table(auc_parity("inter", 0.1), table, objective=1.0 - auc())
+    assert isinstance(table.score_sums(binding.specs), PairSums)
+    assert binding.terms.at(SCORES).values.size == 3
+
+
+@pytest.mark.parametrize("rates", [[rate("positive") <= 0.4], []], ids=["and a rate", "alone"])
+def test_blocks_give_the_same_sums(rates):
     X = RNG.normal(size=(N, 3))
-    rules = [auc_parity("inter", 0.1), rate("positive") <= 0.4]
+    rules = [auc_parity("inter", 0.1), *rates]
     whole = MemoryTable(Y, X, {"g": GROUPS}, weight=WEIGHT)
     cuts = [slice(0, 30), slice(30, 31), slice(31, N)]
     parts = [MemoryTable(Y[c], X[c], {"g": GROUPS[c]}, weight=WEIGHT[c]) for c in cuts]
-    from equipoise.constraints import bind_table
-    from equipoise.models import LinearUnits
-
     x, units, found = RNG.normal(size=3), LinearUnits(3, False), []
     for table in (whole, Blocks(parts)):
         binding = bind_table(rules, table, objective=pair_loss())

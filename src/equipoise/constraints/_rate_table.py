@@ -182,15 +182,18 @@ class RateTable:
     def specs(self) -> tuple[SumSpec, ...]:
         """Return what is to be summed: the rates, by pointwise function, then means over pairs."""
         entries: list[Any] = list(self._index)
-        rates = self._rates or {(self._sigmoid, False): []}
+        rates = self._rates
+        if not rates and not self._pairs:
+            rates = {(self._sigmoid, False): []}  # no sums at all
         made = tuple(
             (f, tuple(replace(entries[i], total=self._totals[i]) for i in places))
             for (f, _), places in rates.items()
         )
-        return RateSpec(made), *(
+        of_pairs = (
             PairSpec(function, tuple(entries[i] for i in places))
             for function, places in self._pairs.items()
         )
+        return (RateSpec(made), *of_pairs) if made else tuple(of_pairs)
 
     @property
     def infos(self) -> tuple[RateInfo, ...]:

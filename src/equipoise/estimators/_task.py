@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,9 +95,14 @@ class Task:
             raise _check.InputError(self.owner, reason, "class_weight")
         return {label: float(value) for label, value in weights.items()}
 
-    def score_on(self, table: Table, rows: RowSums, x: np.ndarray) -> float:
-        """Return the score of a model, counted on the rows of any table."""
+    def scorer(self, table: Table, rows: RowSums) -> Callable[[np.ndarray], float]:
+        """Return what scores a model, counted on the rows of any table."""
         binding = bind_table(self.score >= 0.0, table, owner=self.owner)
-        counted = rows.summing(binding.specs).thresholded(x)
-        values = binding.combination.plain_values(counted)[1:]
-        return float(binding.measured(values, lambda: counted)[0])
+        sums = rows.summing(binding.specs)
+
+        def score(x: np.ndarray) -> float:
+            counted = sums.thresholded(x)
+            values = binding.combination.plain_values(counted)[1:]
+            return float(binding.measured(values, lambda: counted)[0])
+
+        return score

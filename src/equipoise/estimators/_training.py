@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
@@ -62,6 +63,7 @@ class Training:
         self.units = LinearUnits(table.n_columns, task.fit_intercept and free, *scales)
         self._rows: RowSums | None = None  # the sums of the binding below, whose model all share
         self._bound: Binding | None = None
+        self._scorer: Callable[[np.ndarray], float] | None = None
         if previous is not None and previous.coef.shape != (1, table.n_columns):
             self.previous = None
 
@@ -71,6 +73,7 @@ class Training:
         other.task = replace(self.task, **change)
         if "class_weight" in change:
             other.table, other._rows = other.task.weighted(self.table), None
+            other._scorer = None
         return other
 
     def bind_and_compare(self) -> tuple[Binding, Unconstrained]:
@@ -173,8 +176,10 @@ class Training:
 
     def score(self, x: np.ndarray) -> float:
         """Return the task's score of a model, counted on the rows."""
-        assert self._rows is not None
-        return self.task.score_on(self.table, self._rows, x)
+        if self._scorer is None:
+            assert self._rows is not None
+            self._scorer = self.task.scorer(self.table, self._rows)
+        return self._scorer(x)
 
     def _class_factors(self) -> np.ndarray | None:
         """Return what wrong predictions of each class cost, where the objective stands for errors."""

@@ -14,13 +14,15 @@ from equipoise import _check
 from equipoise.models import LinearUnits
 from equipoise.rows._block_sums import BlockSums
 from equipoise.rows._digest import digest
-from equipoise.rows._entries import RateEntry, SumSpec, Tally
+from equipoise.rows._entries import RateEntry, RateSpec, SumSpec, Tally
 from equipoise.rows._groups import BlockGroups
 from equipoise.rows._memory_sums import MemorySums
 from equipoise.rows._memory_table import MemoryTable
 from equipoise.rows._order import has_many_groups
 from equipoise.rows._table import ColumnMoments, Table
-from equipoise.terms import JoinedSums, ScoreSum
+from equipoise.terms import JoinedSums, ScoreSum, Sigmoid
+
+NOTHING = RateSpec(((Sigmoid(), ()),))  # what blocks sum up where nothing can be added up
 
 
 @final
@@ -131,7 +133,7 @@ class Blocks(Table):
 
     def assembled(self, specs: Sequence[SumSpec], makers: Sequence[Any]) -> BlockSums:
         """Return sums over the rows of all blocks from makers of the sums of each."""
-        additive = [spec for spec in specs if spec.additive]
+        additive = [spec for spec in specs if spec.additive] or [NOTHING]
         parts = [
             make([spec.part(start, part.n_rows) for spec in additive])
             for make, part, start in zip(makers, self.parts, self._starts)

@@ -82,12 +82,15 @@ class MemoryRows(Table):
 
     def weights(self, over: str = "sample") -> np.ndarray:
         """Return the weight of every row, in rates or in the objective."""
-        weight = self.weight if over == "sample" else self._objective
+        weight = self._weight(over)
         return np.ones(self.n_rows) if weight is None else weight
+
+    def _weight(self, over: str) -> np.ndarray | None:
+        return self.weight if over == "sample" else self._objective
 
     def total(self, over: str = "sample") -> float:
         """Return the weight of all rows."""
-        weight = self.weight if over == "sample" else self._objective
+        weight = self._weight(over)
         return float(self.n_rows if weight is None else weight.sum())
 
     def class_counts(self) -> np.ndarray:

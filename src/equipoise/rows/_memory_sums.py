@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 # but not fewer or more than these. Chosen.
 MIN_HEAVY_ROWS, MAX_HEAVY_ROWS = 512, 4096
 
+# Points whose counts are remembered. Chosen: a fit counts some models while it searches, and again in the
+# report, such as the one without constraints.
+COUNTS_REMEMBERED = 4
+
 
 class MemorySums(RowSums):
     """Sums over rows in memory, of the host or of a device: a model of them, and sums of its scores.
@@ -61,6 +65,7 @@ class MemorySums(RowSums):
         self.smooth, self.rounding = sums.smooth and model.smooth, model.rounding
         self._rounded = False  # whether kinks of the sums were rounded
         self._sketched: ScoreSum | None = None  # the sums of the sketch's rows
+        self._counts: dict[bytes, np.ndarray] = {}  # thresholded sums, at the last few points
 
     def at(self, x: Array) -> Sums:
         """Evaluate the sums: one product with the data of a linear model, one exponential a row."""
@@ -149,8 +154,13 @@ class MemorySums(RowSums):
         return self.sums.largest
 
     def thresholded(self, x: np.ndarray) -> np.ndarray:
-        """Return the sums of predictions."""
-        return self.sums.thresholded(Scores(self.model.predicted(x)))
+        """Return the sums of predictions; those of the last few points are remembered."""
+        key = np.asarray(x).tobytes()
+        if key not in self._counts:
+            if len(self._counts) == COUNTS_REMEMBERED:
+                del self._counts[next(iter(self._counts))]
+            self._counts[key] = self.sums.thresholded(Scores(self.model.predicted(x)))
+        return self._counts[key].copy()
 
     def predicted(self, x: np.ndarray) -> np.ndarray:
         """Return the scores that predictions are made from."""
@@ -232,7 +242,7 @@ class MemorySums(RowSums):
     def _with(self, sums: ScoreSum) -> MemorySums:
         """Return other sums of the same rows: nothing that was computed of the old ones is kept."""
         changed = copy(self)
-        changed.sums, changed._sketched = sums, None
+        changed.sums, changed._sketched, changed._counts = sums, None, {}
         changed.smooth = sums.smooth and self.model.smooth
         return changed
 

@@ -56,9 +56,12 @@ class MemoryTable(MemoryRows):
         return [self._tally(entry) for entry in entries]
 
     def _tally(self, entry: RateEntry) -> Tally:
-        rows = self._rows_of(entry.subgroup)
+        rows, true = self._rows_of(entry.subgroup), 0.0
+        if self._weight(entry.subgroup.over) is None:
+            if entry.base in ("error", "churn"):
+                true = float(np.count_nonzero(self.truth_of(entry)[rows]))
+            return Tally(len(rows), float(len(rows)), float(len(rows)), true)
         weight = self.weights(entry.subgroup.over)[rows]
-        true = 0.0
         if entry.base in ("error", "churn"):
             true = float(weight[self.truth_of(entry)[rows]].sum())
         return Tally(len(rows), float(weight.sum()), float((weight**2).sum()), true)
@@ -66,13 +69,14 @@ class MemoryTable(MemoryRows):
     def _rows_of(self, subgroup: Subgroup) -> np.ndarray:
         """Return the rows of a subgroup that have a weight, in their order."""
         if subgroup not in self._members:
-            weight = self.weights(subgroup.over)
+            weight = self._weight(subgroup.over)
             if subgroup.cell is None:
-                rows = row_numbers(np.flatnonzero(weight > 0))
+                every = np.arange(self.n_rows) if weight is None else np.flatnonzero(weight > 0)
+                rows = row_numbers(every)
             else:
                 parts = [self._members_of(cell) for cell in subgroup.cell.parts]
                 rows = parts[0] if len(parts) == 1 else np.sort(np.concatenate(parts))
-                rows = rows[weight[rows] > 0]
+                rows = rows if weight is None else rows[weight[rows] > 0]
             if subgroup.positives is not None:
                 rows = rows[self.positive[rows] == subgroup.positives]
             self._members[subgroup] = rows

@@ -62,6 +62,7 @@ class PairSums(ScoreSum):
         weight = _check.vector(owner, "weight", weight, self.n_rows)
         self._members = _Members(index, weight[index], codes[index])
         self._pairs = self._above @ self._below.T > 0
+        self._moments: list[Any] = []
 
     def at(self, scores: Scores) -> ScoreSumPoint:
         """Evaluate the means."""
@@ -116,14 +117,13 @@ class PairSums(ScoreSum):
         its second derivative at most ``2 |phi''| (|a_i|^2 + |a_j|^2)``.
         """
         low, high = self.function.range
-        mass = self._moment(np.ones(self._members.atoms.size))
+        mass, *moments = self._moments_of(lengths)
         least, largest = low * mass[0] * mass[1], np.minimum(high, 1e300) * mass[0] * mass[1]
         largest = np.where(np.isfinite(high), largest, np.inf)
         if lengths is None:
             unknown = np.full(self.size, np.inf)
             return SumBounds(unknown, unknown, unknown, least, largest)
-        own = in_double(lengths)[self._members.beside(lengths).index]
-        first, second = self._moment(own), self._moment(own**2)
+        first, second = moments
         slope = self.function.lipschitz * (first[0] * mass[1] + mass[0] * first[1])
         squares = 2.0 * (second[0] * mass[1] + mass[0] * second[1])
         lowest, highest = self.function.curvatures
@@ -131,10 +131,21 @@ class PairSums(ScoreSum):
             slope, max(0.0, -lowest) * squares, max(0.0, highest) * squares, least, largest
         )
 
-    def _moment(self, x: Array) -> tuple[np.ndarray, np.ndarray]:
+    def _moments_of(self, lengths: Array | None) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return the sums of ``a_i`` and ``b_i``, and of these times the lengths and their squares.
+
+        They are remembered for the same array: sharper functions ask for the same.
+        """
+        if not self._moments or self._moments[0] is not lengths:
+            powers = [np.ones(self.n_rows)]
+            powers += [] if lengths is None else [in_double(lengths), in_double(lengths) ** 2]
+            self._moments[:] = [lengths, [self._sums_of(power) for power in powers]]
+        return self._moments[1]
+
+    def _sums_of(self, x: Array) -> tuple[np.ndarray, np.ndarray]:
         """Return the sums of ``a_i x_i`` and of ``b_i x_i``, (R,) each."""
         members = self._members.beside(x)
-        sums = counted(members.atoms, members.weight * x, self._count)
+        sums = counted(members.atoms, members.weight * x[members.index], self._count)
         return sums @ self._above, sums @ self._below
 
     @property

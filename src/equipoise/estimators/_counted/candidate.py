@@ -27,13 +27,13 @@ class Candidate:
         Of the last problem solved for this model; its certificate describes `result.x`.
     problem : LearningProblem
         That problem: shifted, possibly with sharper sigmoids.
+    plain : LearningProblem
+        The one with plain sigmoids and without a shift.
     objective : float
         The training objective of the plain problem; where nothing has a threshold, by counting and
         without the penalty: smooth AUCs grow with the scores, and could not be compared.
     counted : ndarray of shape (m,)
         The constraint values by counting predictions; at most 0 where the bounds hold.
-    smooth : ndarray of shape (m,)
-        The constraint values of the plain sigmoids.
     allowed : ndarray of shape (m,)
         How far above 0 a counted value still holds: rounding for counted rates, the solver's
         tolerance for losses and callables, which are not counted.
@@ -41,16 +41,24 @@ class Candidate:
         The multipliers of the bounds; NaN where the problem solved last has other constraints.
     problems_solved : int
         On the way to this model.
+    seen : ndarray of shape (m,) or None
+        `smooth`, where it was computed beside the objective.
     """
 
     result: Result
     problem: LearningProblem
+    plain: LearningProblem
     objective: float
     counted: np.ndarray
-    smooth: np.ndarray
     allowed: np.ndarray
     prices: np.ndarray
     problems_solved: int = 1
+    seen: np.ndarray | None = None
+
+    @property
+    def smooth(self) -> np.ndarray:
+        """The constraint values (m,) of the plain sigmoids."""
+        return self.plain.at(self.x).values[1:] if self.seen is None else self.seen
 
     @property
     def x(self) -> np.ndarray:
@@ -120,20 +128,21 @@ def measure(
     solved: LearningProblem | None = None,
 ) -> Candidate:
     """Count what became of the bounds of `problem` at a result, of `solved` if of another problem."""
-    values = problem.at(result.x).values
     solved = solved or problem
     prices = np.full(problem.n_constraints, np.nan)
     if solved.names == problem.names and result.multipliers.size == prices.size:
         prices = result.multipliers
     counted = problem.thresholded(result.x)
+    values = problem.at(result.x).values if problem.rows.uses_threshold else None
     return Candidate(
         result,
         solved,
-        objective=float((values if problem.rows.uses_threshold else counted)[0]),
+        problem,
+        objective=float((counted if values is None else values)[0]),
         counted=counted[1:],
-        smooth=values[1:],
         allowed=allowed,
         prices=prices,
+        seen=None if values is None else values[1:],
     )
 
 

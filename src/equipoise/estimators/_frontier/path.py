@@ -22,10 +22,9 @@ from equipoise.estimators._frontier.curve import FrontierPoint
 from equipoise.estimators._frontier.store import PathStore
 from equipoise.estimators._inputs import read_table
 from equipoise.estimators._promise.testing import HeldOutRows
-from equipoise.estimators._task import Task
 from equipoise.estimators._training import Training
 from equipoise.problems import LearningProblem
-from equipoise.rows import RowSums, Table
+from equipoise.rows import RowSums
 from equipoise.rows._positive import turned
 from equipoise.run import Budget
 
@@ -87,7 +86,7 @@ def _fitted(
             training.runner = replace(training.runner, budget=budget)
             fit = training.fit(problem, binding, unconstrained, ahead(fits, bound))
         _pass_on_interrupt(budget)
-        fits = [*fits[-1:], (bound, replace(fit, problem=None))]  # type: ignore[arg-type]
+        fits = [*fits[-1:], (bound, replace(fit, problem=None, plain=None))]  # type: ignore[arg-type]
         held_out: dict[str, Any] = {}
         if test is not None:
             held_out = _held_out(training, estimator, test, fit, bound, len(bounds))
@@ -122,7 +121,9 @@ def _point(
         bound=bound,
         split=number,
         value=float(np.nanmax(np.abs(measured))) if measured.size else math.nan,
-        **_quality(training.task, training.table, problem.rows, fit.x),
+        **_quality(
+            training.score if training.task.score is not None else None, problem.rows, fit.x
+        ),
         objective=fit.objective,
         multiplier=float(fit.prices.sum()),
         residual=fit.result.certificate.residual,
@@ -163,7 +164,8 @@ def _held_out(
     sums = rows.thresholded(fit.x)
     measured = binding.measured(binding.combination.plain_values(sums)[1:], lambda: sums)
     value = float(np.nanmax(np.abs(measured)))
-    quality = _quality(task, table, rows, fit.x)
+    score = None if task.score is None else task.scorer(table, rows)
+    quality = _quality(score, rows, fit.x)
     found = {"test_value": value, **{f"test_{name}": own for name, own in quality.items()}}
     if estimator.confidence is not None:
         shared = 1.0 - (1.0 - estimator.confidence) / points  # all points are promised at once
@@ -172,10 +174,12 @@ def _held_out(
     return found
 
 
-def _quality(task: Task, table: Table, rows: RowSums, x: np.ndarray) -> dict[str, float]:
+def _quality(
+    score: Callable[[np.ndarray], float] | None, rows: RowSums, x: np.ndarray
+) -> dict[str, float]:
     """Return accuracy and AUC; NaN for the one that the task is not about."""
-    if task.score is not None:
-        return {"accuracy": math.nan, "auc": task.score_on(table, rows, x)}
+    if score is not None:
+        return {"accuracy": math.nan, "auc": score(x)}
     counts = rows.confusion(x)
     right = counts.weight[0, 0] - counts.positive[0, 0] + counts.positive[0, 1]
     return {"accuracy": float(right / counts.weight.sum()), "auc": math.nan}
