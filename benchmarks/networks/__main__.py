@@ -21,15 +21,15 @@ from benchmarks.page import Page, facts
 from equipoise.torch import ConstrainedNetClassifier
 
 BOUND, SEEDS = 0.05, 5
-FIRST_SEED = 10  # others were looked at while gains were chosen
+FIRST_SEED = 20  # others were looked at while gains were chosen
 OPTIMIZER, CLASSIFIER = "ConstrainedOptimizer", "ConstrainedNetClassifier"
-PENALTY, FREE = "penalty, best of a grid", "no constraint"
+PENALTY, THRESHOLD, FREE = "penalty, best of a grid", "threshold", "no constraint"
 OUTPUT = Path(__file__).parents[2] / "docs" / "networks_measured.md"
 ABOUT = (
     "Adult (raw columns, standardised). UCI's 32,561 training rows are divided at random, by seed, "
-    "into 3/4 to train on and 1/4 for validation; UCI's 16,281 test rows decide nothing of a fit. (The gains "
-    "of our multipliers were chosen on other divisions of all these rows, and changed once after a run of "
-    "this page with other seeds, whose test figures were seen.) "
+    "into 3/4 to train on and 1/4 for validation; UCI's 16,281 test rows decide nothing of a fit. The gains "
+    "of our multipliers were chosen on five other divisions of the training rows, into three parts, and are "
+    "others than in earlier runs of this page, whose figures on test rows had been seen. "
     "Loops of every method share network (two layers of 64 ReLU), "
     "Adam (0.001, a cosine to 0), batches of 256, 12 epochs, and the choice of the epoch: the most "
     "accurate on validation rows among those whose counted gap there is within the bound, else the one "
@@ -39,9 +39,8 @@ ABOUT = (
     "reference: a network without multipliers, the smooth gaps of a batch times a weight added to its loss, "
     "with the best of five weights by the same rule on validation rows, which is five times the training. "
     "*Threshold* is the network without constraint, with the most accurate threshold of its scores, one for "
-    "all groups, that keeps the bound on validation rows. `ConstrainedNetClassifier` sees training rows "
-    "only, holds the bound on them by counting, and chooses its own network, so its gaps on other rows are "
-    "not chosen."
+    "all groups, that keeps the bound on validation rows. `ConstrainedNetClassifier` is "
+    "given the validation rows as `validation`, and chooses its own network."
 )
 
 
@@ -68,10 +67,13 @@ def thresholded(data, odds: bool, seed: int) -> tuple[Found, Found]:
 
 def classifier(data, odds: bool, seed: int) -> Found:
     model = ConstrainedNetClassifier(methods.rule(odds, BOUND), random_state=seed)
-    rows = data.train
+    (X, y, group), held = (
+        [part.numpy() for part in (rows.X, rows.y, rows.group)]
+        for rows in (data.train, data.validation)
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model.fit(rows.X.numpy(), rows.y.numpy(), sensitive_features=rows.group.numpy())
+        model.fit(X, y, sensitive_features=group, validation=held)
     return judged(lambda X: torch.tensor(model.decision_function(X.numpy()))[:, None], data, odds)
 
 
@@ -85,7 +87,7 @@ def runs(data, odds: bool, seed: int) -> dict[str, Found]:
         "Cooper": loop(methods.with_cooper(odds, BOUND)),
         "humancompatible-train": loop(methods.with_humancompatible(odds, BOUND)),
         PENALTY: max(grid, key=lambda each: each.key(BOUND)),
-        "threshold": moved,
+        THRESHOLD: moved,
         FREE: free,
     }
 
@@ -111,11 +113,11 @@ def quality(page: Page, odds: bool, seeds: int) -> None:
         gaps = (mean[0], most[0], mean[2], most[2])
         page.row(method, *(f"{gap:.3f}" for gap in gaps), f"{mean[3]:.4f}", f"{error:.4f}")
     for method in (OPTIMIZER, CLASSIFIER):
-        behind = (table[PENALTY][:, 3] - table[method][:, 3]).mean()
-        page.goal(
-            f"{name}, {method}: largest validation gap", table[method][:, 0].max(), BOUND + 0.01
-        )
-        page.goal(f"{name}, {method}: test accuracy behind penalty's", behind, 0.005)
+        gap = table[method][:, 0].max()
+        page.goal(f"{name}, {method}: largest validation gap", gap, BOUND + 0.01)
+        for other in (THRESHOLD, PENALTY):
+            behind = (table[other][:, 3] - table[method][:, 3]).mean()
+            page.goal(f"{name}, {method}: test accuracy behind {other}", behind, 0.005)
 
 
 def times(page: Page) -> None:

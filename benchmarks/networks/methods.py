@@ -47,8 +47,8 @@ def ours(odds: bool, bound: float):
         constrained = ConstrainedOptimizer(adam, rule(odds, bound), rows.y, rows.group)
 
         def step(index):
-            scores, y = net(rows.X[index])[:, 0], rows.y[index]
-            constrained.step(logistic(scores, y), scores, y, rows.group[index])
+            scores = net(rows.X[index])[:, 0]
+            constrained.step(logistic(scores, rows.y[index]), scores, rows=index)
 
         return step
 

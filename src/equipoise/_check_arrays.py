@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from equipoise._array import Array, all_finite, to_numpy
+from equipoise._array import Array, all_finite, is_tensor, on_host, to_numpy
 from equipoise._errors import NonFiniteInputError, fail
 
 
@@ -99,7 +99,7 @@ def labels(owner: str, parameter: str, value: Any) -> np.ndarray:
 
 def point(owner: str, parameter: str, value: Any, dim: int) -> Array:
     """Return a finite floating-point vector (dim,): a tensor as it is, all else as a NumPy copy."""
-    if not hasattr(value, "detach"):
+    if not is_tensor(value):
         single = isinstance(value, np.ndarray) and value.dtype == np.float32
         found = np.array(vector(owner, parameter, value, dim))
         return found.astype(np.float32) if single else found
@@ -125,7 +125,7 @@ def numbers(owner: str, parameter: str, value: Any) -> np.ndarray:
     """Return `value` as float64: neither text, nor truth values, dates or complex numbers are numbers."""
     rule = "must be an array of numbers"
     try:
-        found = np.asarray(value.detach().cpu() if hasattr(value, "detach") else value)
+        found = np.asarray(on_host(value))
         if found.dtype.kind == "O" and all(is_number(entry) for entry in found.flat):
             found = found.astype(np.float64)
     except (TypeError, ValueError, OverflowError):  # rows of different length, integers too large

@@ -202,3 +202,80 @@ def test_time_is_kept():
     with pytest.warns(UserWarning, match="max_seconds|not all met yet"):
         model = fitted(demographic_parity(0.03), max_seconds=0.0)
     assert model.status_.name == "MAX_SECONDS"
+
+
+def divided(seed):
+    """1,000 rows to train on, as many for validation."""
+    order = np.random.default_rng(seed).permutation(2000)
+    parts = order[:1000], order[1000:]
+    return [(DATA.X[rows], DATA.y[rows], DATA.groups[rows]) for rows in parts]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_bounds_hold_on_validation_rows_too(seed):
+    (X, y, groups), held = divided(seed)
+    model = ConstrainedNetClassifier(demographic_parity(0.05), max_epochs=3)
+    model.fit(X, y, sensitive_features=groups, validation=held)
+    assert gap(model, X, groups) <= 0.05 + 1e-12
+    assert gap(model, held[0], held[2]) <= 0.05 + 1e-12
+    assert "validation rows all bounds hold too" in model.result_.message
+
+
+def test_without_validation_rows_they_are_broken_there():
+    """So that the test above can fail."""
+    gaps = []
+    for seed in range(3):
+        (X, y, groups), held = divided(seed)
+        model = ConstrainedNetClassifier(demographic_parity(0.05), max_epochs=3)
+        gaps.append(gap(model.fit(X, y, sensitive_features=groups), held[0], held[2]))
+    assert max(gaps) > 0.05
+
+
+def test_what_validation_rows_do_not_keep_is_said():
+    (X, y, groups), held = divided(0)
+    scores = fitted(()).decision_function(held[0])
+    order = np.argsort(scores)
+    men = order[held[2][order] == "male"][
+        -100:
+    ]  # those likeliest positive, and the women least likely
+    women = order[held[2][order] == "female"][:100]
+    few = [part[np.r_[men, women]] for part in held]
+    model = ConstrainedNetClassifier(demographic_parity(0.05), max_epochs=3)
+    model.fit(X, y, sensitive_features=groups, validation=few)
+    found = gap(model, few[0], few[2])
+    assert found > 0.05
+    assert f"validation rows a bound is broken by {found - 0.05:.2g}" in model.result_.message
+    assert gap(model, X, groups) <= 0.05 + 1e-12
+
+
+def test_the_best_epoch_is_told_by_validation_rows():
+    (X, y, groups), held = divided(0)
+    model = ConstrainedNetClassifier(max_epochs=2)
+    model.fit(X, y, sensitive_features=groups, validation=held)
+    other = clone(model).fit(X, y, sensitive_features=groups, validation=[h[:100] for h in held])
+    assert model.epochs_[0].loss != other.epochs_[0].loss
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda held: held[:1], "must be"),
+        (lambda held: (held[0][:, :3], *held[1:]), "features"),
+        (lambda held: (held[0], np.full(1000, "other"), held[2]), "must hold the labels"),
+        (lambda held: (held[0], held[1][:9], held[2]), "rows"),
+        (lambda held: (held[0], held[1], held[2][:9]), "rows|entr"),
+        (lambda held: 3, "validation"),
+    ],
+)
+def test_validation_rows_that_are_none_are_refused(change, message):
+    (X, y, groups), held = divided(0)
+    model = ConstrainedNetClassifier(demographic_parity(0.05), max_epochs=1)
+    with pytest.raises((ValueError, TypeError), match=message):
+        model.fit(X, y, sensitive_features=groups, validation=change(held))
+
+
+def test_validation_rows_are_not_for_a_promise():
+    (X, y, groups), held = divided(0)
+    model = ConstrainedNetClassifier(demographic_parity(0.05), confidence=0.9, max_epochs=1)
+    with pytest.raises(InputError, match="leave out `confidence`"):
+        model.fit(X, y, sensitive_features=groups, validation=held)

@@ -166,6 +166,44 @@ def test_batches_may_be_tensors_arrays_or_several_columns():
     assert found[0] == found[1] == found[2]
 
 
+def test_rows_may_be_told_by_their_numbers():
+    X, y, group = census(600)
+    found = []
+    for told in ("labels", "tensor", "list"):
+        net = network()
+        constrained = made(net, y, group, ACTIVE)
+        for rows in batches(600, 2, 100):
+            scores = net(X[rows])[:, 0]
+            if told == "labels":
+                constrained.step(logistic(scores, y[rows]), scores, y[rows], group[rows.numpy()])
+            else:
+                given = rows if told == "tensor" else rows.tolist()
+                constrained.step(logistic(scores, y[rows]), scores, rows=given)
+        assert max(constrained.multipliers.values()) > 0
+        found.append(constrained.multipliers)
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"rows": [0, 1, 100]}, "below 100"),
+        ({"rows": [0.0, 1.0, 2.0]}, "numbers of training rows"),
+        ({"rows": torch.ones(3, dtype=torch.bool)}, "numbers of training rows"),
+        ({"rows": [[0, 1, 2]]}, "numbers of training rows"),
+        ({"rows": [0, 1]}, "each of the 2 rows of `rows`"),
+        ({"rows": [0, 1, 2], "y": [0, 0, 0]}, "instead of"),
+    ],
+)
+def test_numbers_of_no_rows_are_refused(given, message):
+    X, y, group = census(100)
+    net = network()
+    constrained = made(net, y, group, demographic_parity(0.1))
+    scores = net(X[:3])
+    with pytest.raises(_check.InputError, match=message):
+        constrained.step(scores.sum(), scores, **given)
+
+
 @pytest.mark.parametrize("wrong", [2, 0.5, -1])
 def test_a_value_that_no_training_row_has_is_refused_in_tensors(wrong):
     X, y, _ = census(100)

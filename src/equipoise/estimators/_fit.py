@@ -18,6 +18,7 @@ from equipoise.estimators._infeasible import (
     complain_of_promise,
     warn_of_constant,
 )
+from equipoise.estimators._promise.apart import KeptApart
 from equipoise.estimators._promise.margin import CrossValidated
 from equipoise.estimators._promise.order_statistic import OrderStatistic
 from equipoise.estimators._promise.parts import HoldingOut, Parts
@@ -42,8 +43,8 @@ def fit_two_classes(
     task: Task,
     table: Table,
     aim: float = 1.0,
-    walk: Walk | OrderStatistic | CrossValidated | None = None,
-    learn: Callable[[Budget], tuple[Table, Walk | None]] | None = None,
+    walk: Walk | OrderStatistic | CrossValidated | KeptApart | None = None,
+    learn: Callable[[Budget], tuple[Table, Walk | KeptApart | None]] | None = None,
 ) -> tuple[LearningProblem, Candidate]:
     """Fit an estimator to the rows of a table, wherever they are; return its problem and the model.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,21 @@ def read_table(
     labels = with_positive_last(owner, classes, getattr(estimator, "pos_label", None))
     table = MemoryTable(y, X, columns, weight=weight, classes=labels, owner=owner)
     return table, names
+
+
+def read_other(
+    estimator: Any, classes: Sequence[Any], X: Any, y: Any, sensitive_features: Any = None
+) -> MemoryTable:
+    """Check other rows, of the classes of a table that was read before for the same estimator."""
+    owner = f"{type(estimator).__name__}.validation"
+    X, columns, _ = split_sensitive(owner, on_host(X), sensitive_features)
+    with naming(owner, "X"):
+        X = validate_data(estimator, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+    labels = _check.labels(owner, "y", on_host(y))
+    unknown = set(np.unique(labels).tolist()) - set(classes)
+    if unknown:
+        _check.fail(owner, "y", f"must hold the labels {list(classes)}", unknown)
+    return MemoryTable(labels, precise(X), columns, classes=classes, owner=owner)
 
 
 def precise(X: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import Array
+from equipoise._array import Array, is_tensor
 from equipoise._problem import Facts, Point, Problem
 from equipoise.sets._set import Set
 
@@ -83,7 +83,7 @@ def _are_floats(answer: Any, shape: tuple[int, ...]) -> bool:
     """Whether an answer is an array of floats of a shape, on whatever device."""
     if isinstance(answer, np.ndarray):
         return answer.dtype.kind == "f" and answer.shape == shape
-    right = hasattr(answer, "detach") and tuple(answer.shape) == shape
+    right = is_tensor(answer) and tuple(answer.shape) == shape
     return right and answer.is_floating_point()
 
 

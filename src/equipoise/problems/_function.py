@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import Array, copied, like
+from equipoise._array import Array, copied, is_tensor, like
 from equipoise._problem import Facts, Point, Problem
 from equipoise.problems._describe import describe
 from equipoise.sets._set import Set
@@ -102,7 +102,7 @@ class FunctionProblem(Problem):
         value, gradient = answer
         if isinstance(x, np.ndarray):
             gradient = self._array(label, gradient).copy()
-        elif not hasattr(gradient, "detach"):  # a tensor at x needs one here
+        elif not is_tensor(gradient):  # a tensor at x needs one here
             gradient = like(self._array(label, gradient), x)
         else:
             gradient = copied(gradient)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from equipoise._array import is_tensor, on_host
 from equipoise.run._identity import Measured
 from equipoise.run._storable import LIBRARY
 
@@ -34,7 +35,7 @@ def content(value: Any, outer: tuple[int, ...] = ()) -> Any:
         return {repr(content(key)): content(item, inside) for key, item in value.items()}
     if isinstance(value, np.generic):
         return content(value.item(), inside)
-    if isinstance(value, np.ndarray) or hasattr(value, "detach"):
+    if isinstance(value, np.ndarray) or is_tensor(value):
         return _array(value)
     if isinstance(value, FunctionType):
         return _function(value, inside)
@@ -51,10 +52,10 @@ def content(value: Any, outer: tuple[int, ...] = ()) -> Any:
 
 
 def _array(value: Any) -> dict[str, Any]:
-    floating = value.is_floating_point() if hasattr(value, "detach") else value.dtype.kind == "f"
+    floating = value.is_floating_point() if is_tensor(value) else value.dtype.kind == "f"
     if floating:
         return {"shape": list(value.shape), "numbers": Measured.of(value)}
-    array = np.asarray(value.detach().cpu() if hasattr(value, "detach") else value)
+    array = np.asarray(on_host(value))
     return {"shape": list(array.shape), "digest": _digest(array.astype(str).tolist())}
 
 

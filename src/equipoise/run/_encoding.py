@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from equipoise._array import Array, namespace
+from equipoise._array import Array, is_tensor, namespace, on_host
 from equipoise.run._storable import Types, fits, name_of
 
 PLAIN = (type(None), bool, int, str)
@@ -66,9 +66,8 @@ class Encoder:
             return self._labels(value, where)
         if kind is np.ndarray:
             return {"array": self._place(value, value, where)}
-        if hasattr(value, "__array_namespace__") or hasattr(value, "detach"):
-            host = value.detach().cpu() if hasattr(value, "detach") else value
-            return {"tensor": self._place(value, np.asarray(host), where)}
+        if hasattr(value, "__array_namespace__") or is_tensor(value):
+            return {"tensor": self._place(value, np.asarray(on_host(value)), where)}
         if self.types.get(name_of(kind)) is not kind:
             rule = "a file holds numbers, texts, arrays, lists, dicts and dataclasses"
             own = "those of the library, or of the module of the solver"

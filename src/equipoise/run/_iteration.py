@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from equipoise._array import Array
+from equipoise._array import Array, is_tensor
 from equipoise._problem import Problem
 from equipoise.certificate import Certificate
 from equipoise.solvers import Solver
@@ -63,7 +63,7 @@ def read_only(value: Any) -> Any:
         view = value.view()
         view.flags.writeable = False
         return view
-    if hasattr(value, "detach"):
+    if is_tensor(value):
         return value.detach().clone()
     if type(value) in (tuple, list):
         return type(value)(read_only(item) for item in value)

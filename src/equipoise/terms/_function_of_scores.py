@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import Array, like, namespace
+from equipoise._array import Array, is_tensor, like, namespace
 from equipoise.terms._score_sum import ScoreSum, ScoreSumPoint, SumBounds
 from equipoise.terms._scores import Scores
 
@@ -126,7 +126,7 @@ class FunctionOfScores(ScoreSum):
                 f"got {type(answer).__name__}."
             )
         value, gradient = answer[:2]
-        if isinstance(s, np.ndarray) or not hasattr(gradient, "detach"):
+        if isinstance(s, np.ndarray) or not is_tensor(gradient):
             gradient = like(_check.numbers("custom", f"slope of {self.name!r}", gradient), s)
         if tuple(gradient.shape) != tuple(s.shape):
             raise ValueError(

@@ -53,7 +53,8 @@ class Sigmoid(Pointwise):
 
     def slope(self, z: Scores) -> Array:
         """Return ``k sigmoid'(k z)``."""
-        return self.sharpness * z.sharpened(self.sharpness).variance
+        found = z.sharpened(self.sharpness).variance
+        return found if self.sharpness == 1.0 else self.sharpness * found
 
     def curvature(self, z: Scores) -> Array:
         """Return ``k^2 sigmoid''(k z)``."""

@@ -5,7 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from equipoise.terms import Combination
-from equipoise.torch._dual import STEPS, Multipliers
+from equipoise.torch._dual import MOST, STEPS, Multipliers
+
+# The gain of all multipliers. Chosen: as in a loop whose constraints are known to 0.15 from one batch. The
+# last layer is fitted to its bounds afterwards, so little depends on it.
+GAIN = 0.4
 
 
 class BatchPrices:
@@ -43,7 +47,8 @@ class BatchPrices:
         self._counted += share * (counted - self._counted)
         if turn:
             values = self._combination.plain_values(self._counted)[1:]  # 2
-            self.multipliers.step(torch.as_tensor(values, dtype=torch.float64))
+            values = torch.as_tensor(values, dtype=torch.float64).clamp_(-MOST, MOST)
+            self.multipliers.step(values, gain=GAIN)
             prices = np.r_[1.0, self.multipliers.now.numpy()]
             self._weights = self._combination.at(self._smooth).pull(prices)  # 3
         return self._weights

@@ -73,9 +73,8 @@ class CellRates:
         sensitive_features: Any,
         sharpness: float,
     ) -> None:
-        binding = bind(
-            constraints, arrays(y), arrays(sensitive_features), sharpness=sharpness, owner=owner
-        )
+        groups = arrays(sensitive_features)
+        binding = bind(constraints, arrays(y), groups, sharpness=sharpness, owner=owner)
         for row in binding.inequalities:
             if row.expression is None or _needs_more(row.expression.parts):
                 rule = "must be of rates of rows; pass anything else as a tensor to `lagrangian`"

@@ -68,8 +68,9 @@ class RowCells:
         codes = [table.positive, *(column.codes for column in features.values())]
         self.rows, self._known = crossed(codes)
         _, self.first, self.counts = np.unique(self.rows, return_index=True, return_counts=True)
+        self._places: dict[Any, Any] = {}  # the cells of training rows, by device
         self._tables: dict[Any, Any] = {}  # what a batch is looked up in, by device
-        self._strange: Any = None
+        self._fine: Any = None  # whether all rows since the last check had a cell
 
     def of(self, y: Any, sensitive_features: Any, device: Any) -> Any:
         """Return the cell of every row of a batch (b,), on a device."""
@@ -85,32 +86,49 @@ class RowCells:
         for i, (column, occurring) in enumerate(zip(columns[1:], self._known), start=1):
             cell = cell * len(self._values[i]) + self._codes(i, arrays(column))
             if occurring is not None:
-                combined = cell
-                cell = np.minimum(np.searchsorted(occurring, combined), occurring.size - 1)
-                if not (occurring[cell] == combined).all():
-                    self._strange = True
-                    self.check()
+                cell, same = _places(occurring, cell)
+                self._fine = same.all()
+                self.check()
         return torch.from_numpy(cell).to(device)
+
+    def at(self, rows: Any, device: Any) -> Any:
+        """Return the cells of training rows, told by their numbers, on a device."""
+        import torch
+
+        index = rows if is_tensor(rows) else torch.as_tensor(rows)
+        if index.ndim != 1 or index.dtype not in (torch.int64, torch.int32):
+            rule = "must hold the numbers of training rows"
+            _check.fail(self._owner, "rows", rule, (tuple(index.shape), index.dtype))
+        if device not in self._places:
+            self._places[device] = torch.as_tensor(self.rows).to(device)
+        try:
+            return self._places[device][index.to(device)]
+        except IndexError:
+            rule = f"must hold the numbers of training rows, below {self.rows.size}"
+            _check.fail(self._owner, "rows", rule, int(index.abs().max()))
 
     def _of_tensors(self, columns: list[Any], device: Any) -> Any:
         """Return the cells of columns that stay on their device; whether all are known is told later."""
         values, known = self._on(device)
-        cell: Any = 0
+        cell: Any = None
+        right: Any = None
         for i, (column, own) in enumerate(zip(columns, values)):
             if own is None:
                 self._codes(i, arrays(column))  # raises: tensors hold numbers
-            codes, wrong = _places(own, column.to(device))
-            cell = cell * len(self._values[i]) + codes
+            codes, same = _places(own, column.to(device))
+            right = right & same if i else same
+            cell = cell * len(self._values[i]) + codes if i else codes
             if i and known[i - 1] is not None:
-                cell, strange = _places(known[i - 1], cell)
-                wrong = wrong | strange
-            self._strange = wrong.any() if self._strange is None else self._strange | wrong.any()
+                cell, same = _places(known[i - 1], cell)
+                right = right & same
+        fine = right.all()
+        self._fine = fine if self._fine is None else self._fine & fine
         return cell
 
     def check(self) -> None:
         """Raise where a batch since the last check held a row of no cell of the training rows."""
-        strange, self._strange = self._strange, None
-        if strange is not None and bool(strange):
+        fine, self._fine = self._fine, None
+        if fine is not None and not bool(fine):
             reason = (
                 "a row of a batch has a label and groups that no row of the training data given at the "
                 "start has together."
@@ -151,8 +169,8 @@ class RowCells:
         if known is not None and (
             known.dtype.kind == given.dtype.kind or given.dtype.kind in "biuf"
         ):
-            place = np.minimum(np.searchsorted(known, given), known.size - 1)
-            if (known[place] == given).all():
+            place, same = _places(known, given)
+            if same.all():
                 return place
         places = {value: code for code, value in enumerate(self._values[i])}
         distinct, inverse = np.unique(given, return_inverse=True)
@@ -190,9 +208,19 @@ def _sortable(values: Sequence[Any]) -> np.ndarray | None:
 
 
 def _places(known: Any, given: Any) -> tuple[Any, Any]:
-    """Return the place of every number among sorted ones, and where it is none of them."""
+    """Return the place of every number among sorted ones, and whether it is one of them.
+
+    Of two values, as of two classes or groups, comparisons tell both: fewer operations than a search.
+    """
+    if len(known) == 2:
+        last = given == known[1]
+        same = last | (given == known[0])
+        return (last.long() if is_tensor(last) else last.astype(np.int64)), same
+    if not is_tensor(given):
+        place = np.minimum(np.searchsorted(known, given), len(known) - 1)
+        return place, known[place] == given
     import torch
 
-    same = given if given.dtype == known.dtype else given.to(known.dtype)
-    place = torch.searchsorted(known, same).clamp_max_(len(known) - 1)
-    return place, known[place] != given
+    given = given if given.dtype == known.dtype else given.to(known.dtype)
+    place = torch.searchsorted(known, given).clamp_max_(len(known) - 1)
+    return place, known[place] == given

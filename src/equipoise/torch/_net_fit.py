@@ -9,18 +9,20 @@ from typing import Any
 import numpy as np
 
 from equipoise import _check
-from equipoise.constraints import bind_table
+from equipoise.constraints import Binding, bind_table
 from equipoise.estimators._counted import Candidate
+from equipoise.estimators._promise.apart import KeptApart
 from equipoise.estimators._promise.parts import HoldingOut, Parts
 from equipoise.estimators._promise.walk import Walk
 from equipoise.estimators._runner import seed_of
 from equipoise.estimators._task import Task
 from equipoise.rows import MemoryTable, Table
 from equipoise.run import Budget
-from equipoise.terms import Scores
+from equipoise.terms import Scores, ScoreSum
 from equipoise.torch._cells import RowCells
 from equipoise.torch._default_network import default_network, usual_widths
 from equipoise.torch._net_features import Body
+from equipoise.torch._net_judge import Judge
 from equipoise.torch._net_rows import as_rows, centre_and_scale
 from equipoise.torch._net_training import Settings, train
 
@@ -34,8 +36,15 @@ TRIED_ROWS = 8  # on which a module is tried before it is trained; chosen: a few
 class NetFit:
     """One fit of a `ConstrainedNetClassifier` to a table of rows."""
 
-    def __init__(self, estimator: Any, task: Task, table: MemoryTable, groups: Any) -> None:
-        self.estimator, self.task = estimator, task
+    def __init__(
+        self,
+        estimator: Any,
+        task: Task,
+        table: MemoryTable,
+        groups: Any,
+        validation: MemoryTable | None = None,
+    ) -> None:
+        self.estimator, self.task, self.validation = estimator, task, validation
         self.seed = seed_of(estimator.random_state)
         self.parts = self._parts(table, groups)
         self.table = table if self.parts is None else self.parts.training
@@ -43,7 +52,7 @@ class NetFit:
         self.epochs: tuple[Any, ...] = ()
         self.X: Any = None
 
-    def learn(self, budget: Budget) -> tuple[Table, Walk | None]:
+    def learn(self, budget: Budget) -> tuple[Table, Walk | KeptApart | None]:
         """Train the network; return the rows with its features, and the walk of a promise.
 
         1. standardise the rows, and make the network, with random numbers of its own
@@ -59,31 +68,51 @@ class NetFit:
             module = self._module(table)
             self.X = as_rows(table.X, *self.units, module)
             Body.of(owner, module, self.X[:TRIED_ROWS])
-            weighted = task.weighted(table)  # 2
-            binding = bind_table(
-                _without_budgets(task.constraints),
-                weighted,
-                objective=task.objective,
-                min_cell=task.min_cell,
-                small_cells=task.small_cells,
-                owner=owner,
-            )
-            sums = weighted.score_sums(binding.specs)
+            binding, sums = self._bound(table, task.min_cell, task.small_cells)  # 2
             settings = self._settings(table.n_rows)
             combination, cells = binding.combination, RowCells(owner, table).rows
-            found = train(owner, module, self.X, sums, combination, cells, settings, budget)
+            judge = self._judge(module)
+            found = train(owner, module, self.X, sums, combination, cells, settings, budget, judge)
         self.epochs = tuple(found)
         if self.estimator.module is None:  # small: double precision costs nothing, and rounds less
             module = module.double()
             self.X = as_rows(table.X, *self.units, module)
         self.body = Body.of(owner, module, self.X[:TRIED_ROWS])  # 3
         learnt = table.with_features(self.body.arrays(self.X))
+        if self.validation is not None:
+            return learnt, KeptApart(self._learnt(self.validation))
         if self.parts is None:
             return learnt, None
-        other = self.parts.testing
-        rows = self.body.arrays(as_rows(other.X, *self.units, module))
-        parts = Parts(learnt, other.with_features(rows))
+        parts = Parts(learnt, self._learnt(self.parts.testing))
         return learnt, Walk(owner, parts, self.estimator.confidence)
+
+    def _learnt(self, other: MemoryTable) -> MemoryTable:
+        """Return other rows with the features that were learnt."""
+        X = as_rows(other.X, *self.units, self.body.module)
+        return other.with_features(self.body.arrays(X))
+
+    def _bound(
+        self, table: MemoryTable, min_cell: int, small_cells: str
+    ) -> tuple[Binding, ScoreSum]:
+        """Bind the rules to rows, with the weights of the task."""
+        task, weighted = self.task, self.task.weighted(table)
+        binding = bind_table(
+            _without_budgets(task.constraints),
+            weighted,
+            objective=task.objective,
+            min_cell=min_cell,
+            small_cells=small_cells,
+            owner=task.owner,
+        )
+        return binding, weighted.score_sums(binding.specs)
+
+    def _judge(self, module: Any) -> Judge | None:
+        """Return what tells the best epoch by validation rows; None without any."""
+        if self.validation is None:
+            return None
+        binding, sums = self._bound(self.validation, 2, "skip")
+        X = as_rows(self.validation.X, *self.units, module)
+        return Judge(self.task.owner, X, sums, binding.combination, np.arange(len(X)))
 
     def finish(self, fit: Candidate) -> None:
         """Give the estimator its network, with the last layer that was fitted, and say what is certified."""

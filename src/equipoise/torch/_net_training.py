@@ -44,8 +44,11 @@ def train(
     cells: np.ndarray,
     settings: Settings,
     budget: Budget,
+    judge: Judge | None = None,
 ) -> list[Epoch]:
     """Train a module in place, and leave it as it was after its best epoch; return all epochs.
+
+    The best one is told by `judge`, or without one by a part of the rows that is left out.
 
     A batch gives the sums over its rows, scaled to all rows: unbiased estimates of the rates. Their slopes,
     weighted by the multipliers, are what autograd takes back to the parameters. The multipliers follow
@@ -56,7 +59,7 @@ def train(
     rng = np.random.default_rng(settings.seed)
     n = cells.size
     order = SpreadOrder(cells).draw(rng)
-    held = order[: int(settings.validation * n)]
+    held = order[: int(settings.validation * n)] if judge is None else order[:0]
     own = np.sort(order[len(held) :]) if len(held) else np.arange(n)
     per_epoch = max(1, round(own.size / settings.batch))
     drawn = SpreadOrder(cells[own])
@@ -66,7 +69,8 @@ def train(
         parameters, lr=settings.learning_rate, weight_decay=settings.weight_decay
     )
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, settings.epochs)
-    judge = Judge(owner, X, sums, combination, held if len(held) else own)
+    if judge is None:
+        judge = Judge(owner, X, sums, combination, held if len(held) else own)
     history: list[Epoch] = []
     best: tuple[Epoch, dict[str, Any]] | None = None
     waited = 0

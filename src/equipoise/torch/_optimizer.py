@@ -11,6 +11,7 @@ from equipoise.constraints import Constraint
 from equipoise.constraints._rules import listed
 from equipoise.torch._cell_rates import CellRates
 from equipoise.torch._cells import arrays
+from equipoise.torch._loss_parts import LossParts
 from equipoise.torch._optimizer_state import check_state
 from equipoise.torch._training_duals import TrainingDuals
 
@@ -48,7 +49,8 @@ class ConstrainedOptimizer:
     Notes
     -----
     Estimates are running means over about the newest 1000 rows of every class and group, of scores
-    as they were, so they lag behind the network; `evaluate` counts again on any rows. Between two calls
+    as they were, so they lag behind the network; `evaluate` counts again on any rows. Where the learning
+    rate falls, multipliers come to rest with the network. Between two calls
     of `step` any number of batches may go through `lagrangian` (gradient accumulation: divide what it
     returns as you would the loss). It has what `torch.amp.GradScaler` needs: write
     ``scaler.step(constrained)``. Where `torch.distributed` is initialised, sums over rows are added
@@ -94,7 +96,7 @@ class ConstrainedOptimizer:
         sharpness = _check.positive(OWNER, "sharpness", sharpness)
         rates = CellRates(OWNER, self._rules, y, sensitive_features, sharpness)
         self._cells, self._classes, self.names = rates.cells, rates.classes, rates.names
-        self._duals = TrainingDuals(rates)
+        self._duals = TrainingDuals(rates, self.optimizer)
 
     def lagrangian(
         self,
@@ -103,6 +105,7 @@ class ConstrainedOptimizer:
         y: Any = None,
         sensitive_features: Any = None,
         *,
+        rows: Any = None,
         constraints: Mapping[str, Any] | None = None,
     ) -> Any:
         """Return the loss of a batch plus its constraints times their multipliers, to call `backward` of.
@@ -114,13 +117,13 @@ class ConstrainedOptimizer:
             Of the rows of the batch, as the network gave them; the prediction is positive above 0.
         y : array or tensor of shape (b,)
         sensitive_features : array, tensor or dict of columns, optional
+        rows : array or tensor of int of shape (b,), optional
+            Instead of `y` and `sensitive_features`: which training rows these are. Takes the least time.
         constraints : dict of tensors of shape (), optional
             Functions of your own by name, which are to be at most 0, in units like those of a rate.
         """
-        total, priced = self._parts(loss, scores, y, sensitive_features, constraints)
-        for flat, value, gradient in priced:
-            total = total + value + (gradient * (flat - flat.detach())).sum()
-        return total
+        labelled = y, sensitive_features, rows
+        return self._parts(loss, scores, labelled, constraints).lagrangian()
 
     def step(
         self,
@@ -129,6 +132,7 @@ class ConstrainedOptimizer:
         y: Any = None,
         sensitive_features: Any = None,
         *,
+        rows: Any = None,
         constraints: Mapping[str, Any] | None = None,
     ) -> None:
         """Take a step of the optimiser and of the multipliers.
@@ -136,15 +140,16 @@ class ConstrainedOptimizer:
         With a loss, gradients are set to 0 and computed before it, of what `lagrangian` returns for the same
         arguments; without one they are there already.
         """
-        import torch
-
         if loss is not None:
             self.optimizer.zero_grad()
-            total, priced = self._parts(loss, scores, y, sensitive_features, constraints)
-            at = [(total, None), *((flat, gradient) for flat, _, gradient in priced)]
-            torch.autograd.backward(*zip(*(pair for pair in at if pair[0].requires_grad)))
+            labelled = y, sensitive_features, rows
+            self._parts(loss, scores, labelled, constraints).backward()
         self.optimizer.step()
         self._duals.step()
+
+    def _parts(self, loss: Any, scores: Any, labelled: Any, constraints: Any) -> LossParts:
+        where = f"{OWNER}.lagrangian"
+        return LossParts(where, self._cells, self._duals, loss, scores, labelled, constraints)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Set the gradients to 0."""
@@ -205,43 +210,3 @@ class ConstrainedOptimizer:
             rule = f"must be of an optimiser like `optimizer` ({error})"
             _check.fail(where, "state_dict['optimizer']", rule, type(state_dict["optimizer"]))
         self._duals.load(state_dict)
-
-    def _parts(
-        self, loss: Any, scores: Any, y: Any, groups: Any, constraints: Any
-    ) -> tuple[Any, list[tuple[Any, Any, Any]]]:
-        """Return the loss with the user's own constraints, and scores with the rates' value and gradient."""
-        where = f"{OWNER}.lagrangian"
-        total = _one_number(where, "loss", loss)
-        priced = []
-        if self.names:
-            cell, flat = self._rows(where, scores, y, groups)
-            priced.append((flat, *self._duals.of_rates(loss, flat, cell)))
-        if constraints is not None:
-            _check.kind(where, "constraints", constraints, Mapping)
-            for name, value in constraints.items():
-                _check.text(where, "constraints", name)
-                _one_number(where, f"constraints[{name!r}]", value)
-            total = total + self._duals.of_own(constraints)
-        return total, priced
-
-    def _rows(self, where: str, scores: Any, y: Any, groups: Any) -> tuple[Any, Any]:
-        """Return the cells of a batch, and its scores as a vector."""
-        import torch
-
-        _check.kind(where, "scores", scores, torch.Tensor)
-        flat = scores[:, 0] if scores.ndim == 2 and scores.shape[1] == 1 else scores
-        cell = self._cells.of(y, groups, scores.device)
-        if flat.shape != cell.shape or not flat.is_floating_point():
-            rule = f"must hold one number for each of the {cell.numel()} rows of `y`"
-            _check.fail(where, "scores", rule, tuple(scores.shape))
-        return cell, flat
-
-
-def _one_number(where: str, name: str, value: Any) -> Any:
-    """Return a tensor of one number, checked."""
-    import torch
-
-    _check.kind(where, name, value, torch.Tensor)
-    if value.numel() != 1:
-        _check.fail(where, name, "must be one number", tuple(value.shape))
-    return value

@@ -9,6 +9,7 @@ import numpy as np
 
 from equipoise.terms import Scores
 from equipoise.torch._cell_rates import CellRates, FunctionOfCells
+from equipoise.torch._dual import gains
 from equipoise.torch._processes import added
 
 # A cell's means are over about so many of its newest rows: with them, a rate of one half has the standard
@@ -18,6 +19,9 @@ REMEMBERED_ROWS = 1000.0
 # They forget no more slowly than in so many batches, however few rows of a cell there are in one: older
 # scores are of quite another network. Chosen.
 REMEMBERED = 50.0
+
+# Gains are found anew in the first turns, and then in one of so many: batches are alike. Chosen.
+RENEWED = 10
 
 
 class RunningRates:
@@ -38,7 +42,7 @@ class RunningRates:
     rates : CellRates
     """
 
-    STORED = ("sums", "pending", "expected")
+    STORED = ("sums", "pending", "expected", "gains")
 
     def __init__(self, rates: CellRates) -> None:
         import torch
@@ -52,21 +56,22 @@ class RunningRates:
         self.pending = torch.zeros_like(self.sums)  # of the batches since the last step
         self._waiting: list[tuple[Any, Any]] = []  # scores and cells that are not counted yet
         self.expected = torch.zeros(count, dtype=torch.float64)  # rows of a cell in a batch
+        self.gains = torch.ones(
+            len(rates.names), dtype=torch.float64
+        )  # of the constraints' multipliers
         self._weights = torch.tensor(weights).flatten(start_dim=1)
         self._needed = (torch.tensor(weights) != 0).any(dim=1).double()  # (m, cells)
+        self._squares = torch.tensor((weights**2).sum(axis=1))
         self._offsets = torch.tensor(rates.offsets)
         self._sides = torch.tensor(rates.positive).double() * 2.0 - 1.0
         self._margins = any(part.of_margin for part in rates.parts)
 
-    def add(self, scores: Any, cell: Any) -> Any:
-        """Take in the rows of a batch; return the slope of every function at every score (parts, b)."""
-        import torch
-
+    def add(self, scores: Any, cell: Any) -> list[Any]:
+        """Take in the rows of a batch; return the slopes (b,) of every function at the scores."""
         self._waiting.append((scores, cell))
         side = self._side(scores, cell)
         slopes = [part.function.slope(of) for part, of in self._taken(scores, side)]
-        slopes = [side * s if part.of_margin else s for part, s in zip(self._parts, slopes)]
-        return torch.stack(slopes) if len(slopes) > 1 else slopes[0][None]
+        return [side * s if part.of_margin else s for part, s in zip(self._parts, slopes)]
 
     def count(self) -> None:
         """Count the rows that were taken in and not counted yet."""
@@ -102,27 +107,43 @@ class RunningRates:
         total = (multipliers @ self._weights).reshape(len(self._parts), -1)
         return total / self.expected.clamp_min(1e-12)
 
-    def step(self, batches: int, first: bool) -> None:
-        """Make the batches since the last call, of all processes, part of the means."""
+    def step(self, batches: int, turn: int) -> Any:
+        """Make the batches since the last call, of all processes, part of the means, for the `turn`-th time.
+
+        Returns the constraint functions (2, m) of the means, and of the means as they were, each moved by
+        what the sums of these batches differ from it, for the number of rows that batches have on average.
+        That is an estimate without old rows, which does not jump where a batch has few rows of a cell.
+        """
         import torch
 
         self.count()
         pending = added(self.pending)
         slowest = math.exp(-batches / REMEMBERED)
-        self.expected = self.expected.lerp(pending[-1] / batches, 1.0 if first else 1.0 - slowest)
+        self.expected = self.expected.lerp(pending[-1] / batches, 1.0 - slowest if turn else 1.0)
+        if turn < RENEWED or turn % RENEWED == 0:
+            variances = 0.25 / self.expected.clamp_min(1e-12)  # of rates of one half
+            self.gains = gains((self._squares @ variances).sqrt_())
+        old = self._means()
+        news = torch.addcmul(pending[:-1], old, pending[-1], value=-1.0)
+        news = old.add_(news.div_((batches * self.expected).clamp_min_(1e-12)))
         decay = torch.exp(pending[-1] / -REMEMBERED_ROWS).clamp_max_(slowest)
         self.sums = (self.sums * decay).add_(pending)
         self.pending = torch.zeros_like(self.sums)
+        return self._at(torch.stack([self._means(), news]))
 
     def values(self) -> Any:
         """Return the constraint functions of the means (m,); 0 where a cell they need was not seen."""
-        rows = self.sums[-1]
-        means = self.sums[:-1] / rows.clamp_min(1e-12)
-        found = self._offsets.addmv(self._weights, means.reshape(-1))
-        return found * (self._needed @ (rows == 0).double() == 0)
+        return self._at(self._means()[None])[0]
+
+    def _means(self) -> Any:
+        return self.sums[:-1] / self.sums[-1].clamp_min(1e-12)
+
+    def _at(self, means: Any) -> Any:
+        found = means.flatten(start_dim=1) @ self._weights.T + self._offsets
+        return found.mul_(self._needed @ (self.sums[-1] == 0).double() == 0)
 
     def to(self, device: Any) -> None:
         """Move to where the scores are."""
         if self.sums.device != device:
-            for name in (*self.STORED, "_weights", "_needed", "_offsets", "_sides"):
+            for name in (*self.STORED, "_weights", "_squares", "_needed", "_offsets", "_sides"):
                 setattr(self, name, getattr(self, name).to(device))

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.constraints import Binding, bind_table
+from equipoise.constraints import Binding
 from equipoise.estimators._continuation import ahead
 from equipoise.estimators._counted import Candidate, Unconstrained, allowances, measure
+from equipoise.estimators._promise.apart import CountsApart
 from equipoise.estimators._promise.tightening import Tightening
 from equipoise.estimators._promised import Promise
 from equipoise.estimators._training import Training
@@ -78,20 +79,7 @@ class CrossValidated:
         training = Training(whole.task, own, whole.runner)
         binding, unconstrained = training.bind_and_compare()
         problem = training.problem(binding)
-        task = whole.task
-        apart = bind_table(
-            task.constraints,
-            other,
-            loss=task.loss,
-            objective=task.objective,
-            best_loss=unconstrained.loss,
-            min_cell=2,
-            small_cells="skip",
-            owner=self.owner,
-        )
-        rows = other.row_sums(training.units, apart.specs)
-        known = [i for i, name in enumerate(apart.names) if name in names]
-        places = [names.index(apart.names[i]) for i in known]
+        apart = CountsApart.of(training, names, other, unconstrained.loss)
         found = np.zeros((len(MARGINS), len(names)))
         fits: list[tuple[float, Candidate]] = []
         tightening = self._tightening(training, binding, unconstrained)
@@ -99,8 +87,7 @@ class CrossValidated:
             moved = tightening.by(margin, problem)
             fit = training.fit(moved, binding, unconstrained, ahead(fits, margin))
             fits = [*fits[-1:], (margin, fit)]
-            values = apart.combination.plain_values(rows.thresholded(fit.x))[1:]
-            found[i, places] = values[known]
+            found[i] = apart.values(fit.x)
         return found
 
     def _tightening(
