@@ -36,6 +36,7 @@ RULES = {
     "loss": lambda: eq.bounded_group_loss(0.6),
     "churn": lambda: eq.churn(0.33, reference()),
     "precision": lambda: eq.precision(0.7),
+    "auc": lambda: eq.auc_parity("inter", 0.03, column="sex"),
     "custom": lambda: [eq.recall(0.5), eq.custom(mean_score)],
 }
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
-from functools import reduce
+from dataclasses import replace
+from functools import partial, reduce
 from operator import add
 from typing import TYPE_CHECKING, Any, final
 
@@ -17,7 +18,7 @@ from equipoise.rows._cross_table import Confusion
 from equipoise.rows._memory_sums import MemorySums
 from equipoise.rows._row_sums import NearKinks, RowSums
 from equipoise.rows._sums import Sums, added, joined, sums_at
-from equipoise.terms import RowKinks, Scores, ScoreSum, SumBounds
+from equipoise.terms import RowKinks, Scores, ScoreSum, ScoreSumPoint, SumBounds
 
 if TYPE_CHECKING:
     from equipoise.rows._blocks import Blocks
@@ -76,7 +77,23 @@ class BlockSums(RowSums):
         if self.whole is None:
             return sums
         point = self.scored(x)
-        return joined(sums, sums_at(point, self.whole.at(Scores(point.scores)), self.linear))
+        whole = self.whole.at(Scores(point.scores))
+        found = joined(sums, sums_at(point, whole, self.linear))
+        if found.curvature is None:
+            return found
+        return replace(found, curvature=partial(self._curvature, point.scores, whole))
+
+    def _curvature(self, scores: np.ndarray, whole: ScoreSumPoint, u: np.ndarray) -> np.ndarray:
+        """Estimate the Hessian of ``u . sums``: each block from what all its scores bend, pairs too."""
+        own, other = np.split(u, [self.parts[0].n_sums])
+        bends = np.zeros(self.n_rows) if whole.bend is None else whole.bend(other)
+        matrices = []
+        for part, score, bend in zip(
+            self.parts, np.split(scores, self._ends[:-1]), np.split(bends, self._ends[:-1])
+        ):
+            sums = part.sums.at(Scores(score))
+            matrices.append(part.gram(bend if sums.bend is None else bend + sums.bend(own)))
+        return reduce(add, matrices)
 
     def summing(self, specs: Sequence[SumSpec]) -> BlockSums:
         """Return other sums over the same rows, by the same models."""
@@ -100,7 +117,12 @@ class BlockSums(RowSums):
     def bounds(self) -> SumBounds:
         """Return constants of the sums."""
         found = reduce(add, (part.bounds() for part in self.parts))
-        return found if self.whole is None else SumBounds.joined([found, self.whole.bounds(None)])
+        if self.whole is None:
+            return found
+        lengths: list[Any] = [part.model.lengths for part in self.parts]
+        known = self.linear and all(own is not None for own in lengths)
+        of_all = np.concatenate(lengths) if known else None
+        return SumBounds.joined([found, self.whole.bounds(of_all)])
 
     def sharpened(self, k: float) -> BlockSums:
         """Return the sums with sharper sigmoids."""

@@ -85,30 +85,39 @@ class MemorySums(RowSums):
         return self.model.at(x)
 
     def _curvature(self, sums: ScoreSumPoint, x: np.ndarray, u: np.ndarray) -> np.ndarray:
-        """Estimate the Hessian of ``u . sums`` from the rows of a sketch.
+        """Estimate the Hessian of ``u . sums`` from the rows of a sketch."""
+        assert sums.bend is not None
+        sketch = self.model.sketch(self._rounded)
+        if len(sketch.index) == self.n_rows or not sums.separable:
+            return self.gram(sums.bend(u))
+        if self._sketched is None:
+            self._sketched = self.sums.rows(np.asarray(sketch.index), 1.0)
+        drawn = self._sketched.at(Scores(sketch.scores(x)))
+        assert drawn.bend is not None
+        return self._gram(sketch, np.maximum(to_numpy(drawn.bend(u)), 0.0), partial(sums.bend, u))
+
+    def gram(self, bends: Array) -> np.ndarray:
+        """Return ``J' diag(bends) J`` for second derivatives (n,) by the scores, from a sketch's rows."""
+        sketch = self.model.sketch(self._rounded)
+        if len(sketch.index) == self.n_rows:
+            return sketch.gram(np.maximum(to_numpy(bends), 0.0))
+        # how much a row of the sketch bends depends on all scores; either way it limits a step
+        some = np.abs(to_numpy(bends[placed(np.asarray(sketch.index), bends)]))
+        return self._gram(sketch, some, lambda: bends)
+
+    def _gram(self, sketch: Sketch, some: np.ndarray, every: Callable[[], Array]) -> np.ndarray:
+        """Return the matrix for `some` second derivatives, those of the sketch's rows.
 
         Where kinks are rounded, few rows bend much: those are taken one by one, as a sample would
         miss them.
         """
-        sketch = self.model.sketch(self._rounded)
-        if len(sketch.index) == self.n_rows:
-            return sketch.gram(_bends(sums, u))
-        index = np.asarray(sketch.index)
-        if sums.separable:
-            if self._sketched is None:
-                self._sketched = self.sums.rows(index, 1.0)
-            bends = _bends(self._sketched.at(Scores(sketch.scores(x))), u)
-        else:  # how much a row bends the sums depends on all scores; either way it limits a step
-            assert sums.bend is not None
-            every = sums.bend(u)
-            bends = np.abs(to_numpy(every[placed(index, every)]))
         if not self._rounded:
-            return sketch.gram(bends)
-        all_bends = _bends(sums, u)
-        heavy = _heaviest(all_bends, self.dim)
-        bends[np.isin(index, heavy)] = 0.0
+            return sketch.gram(some)
+        bends = np.maximum(to_numpy(every()), 0.0)
+        heavy = _heaviest(bends, self.dim)
+        some[np.isin(np.asarray(sketch.index), heavy)] = 0.0
         rows: Any = self.model.rows(heavy)
-        return sketch.gram(bends) + Sketch(rows, sketch.diagonal).gram(all_bends[heavy])
+        return sketch.gram(some) + Sketch(rows, sketch.diagonal).gram(bends[heavy])
 
     def bounds(self) -> SumBounds:
         """Return constants of the sums from the lengths of the rows."""
@@ -245,12 +254,6 @@ class MemorySums(RowSums):
         changed.sums, changed._sketched, changed._counts = sums, None, {}
         changed.smooth = sums.smooth and self.model.smooth
         return changed
-
-
-def _bends(sums: ScoreSumPoint, u: np.ndarray) -> np.ndarray:
-    """Return the second derivative of ``u . sums`` with respect to every score, where it is positive."""
-    assert sums.bend is not None
-    return np.maximum(to_numpy(sums.bend(u)), 0.0)
 
 
 def _heaviest(bends: np.ndarray, dim: int) -> np.ndarray:
