@@ -8,11 +8,13 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from threadpoolctl import threadpool_limits
 
 from benchmarks.crude_auc import Rows, crude, surrogate
 from benchmarks.page import Page, facts, yes
@@ -53,7 +55,17 @@ def main() -> None:
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--quick", action="store_true")
     arguments = parser.parse_args()
-    page = Page("AUC under AUC fairness", "make auc", facts("equipoise", "numpy", "scipy"))
+    about = "Seconds are of the processor, with one BLAS thread. "
+    page = Page("AUC under AUC fairness", "make auc", about + facts("equipoise", "numpy", "scipy"))
+    with threadpool_limits(1):
+        measure(page, arguments.quick)
+    page.summary()
+    if arguments.write:
+        page.write(OUTPUT)
+
+
+def measure(page: Page, quick: bool) -> None:
+    """Fill the page."""
     page.say("## AUC at a bound, beside a crude trial")
     page.say(
         "\nFeatures standardised, groups as the loaders give them. The trial is SLSQP on sigmoids of pairs, "
@@ -61,14 +73,11 @@ def main() -> None:
         "asked for is the AUC that a first trial of this kind reached on other 6,000 rows."
     )
     fits(page, f"{ROWS} rows drawn at random", ROWS, ASKED)
-    if not arguments.quick:
+    if not quick:
         fits(page, "all rows", None, {})
     quadratic(page)
-    whole_fits(page, repeats=2 if arguments.quick else 5)
-    pair_cost(page, 50_000 if arguments.quick else 1_000_000)
-    page.summary()
-    if arguments.write:
-        page.write(OUTPUT)
+    whole_fits(page, repeats=2 if quick else 5)
+    pair_cost(page, 50_000 if quick else 1_000_000)
 
 
 def fits(page: Page, title: str, most: int | None, asked: dict[str, dict[str, float]]) -> None:
@@ -119,23 +128,37 @@ def whole_fits(page: Page, repeats: int) -> None:
     """Time fits on all of a9a beside a fit with parity of rates, and frontiers beside fits."""
     data = load("adult")
     given = (data.X, data.y, data.groups)
-    models: dict[str, Any] = {"parity of rates": ConstrainedClassifier(demographic_parity(0.02))}
+    parity = {
+        "default": ConstrainedClassifier,
+        "first fit": partial(ConstrainedClassifier, scoring=None),
+    }
+    models: dict[str, Any] = {
+        f"parity of rates, {name}": make(demographic_parity(0.02)) for name, make in parity.items()
+    }
+    of_rates = list(models)
     models |= {kind: AUCClassifier(auc_parity(kind, 0.02)) for kind in KINDS}
     seconds = alternating({n: lambda m=m: m.fit(*given) for n, m in models.items()}, repeats)
     page.say("\n## A whole fit, and a frontier of 20 bounds, on all of a9a")
-    page.table("fit", "seconds", "x parity", "AUC", "frontier, x fit", "all hold")
-    page.row("parity of rates", f"{seconds['parity of rates']:.3f}", 1, "", "", "")
+    page.say(
+        "\nBeside a fit with demographic parity .02 of predictions: with all defaults, which search for a "
+        "better objective too, and its first fit alone (`scoring=None`). AUCs are fitted once."
+    )
+    columns = "fit", "seconds", "x default", "x first fit", "AUC", "frontier, x fit", "all hold"
+    page.table(*columns)
+    for name in of_rates:
+        page.row(name, f"{seconds[name]:.3f}", "", "", "", "", "")
     for kind in KINDS:
         bounds = np.linspace(0.01, LOOSEST[kind], 20)
-        start = time.perf_counter()
+        start = time.process_time()
         curve = frontier(models[kind], data.X, data.y, bounds, sensitive_features=data.groups)
-        fits_taken = (time.perf_counter() - start) / seconds[kind]
-        ratio = seconds[kind] / seconds["parity of rates"]
+        fits_taken = (time.process_time() - start) / seconds[kind]
+        ratios = [seconds[kind] / seconds[name] for name in of_rates]
         reached = models[kind].report_.ranking[1]
         hold = yes(all(point.holds for point in curve.points))
-        cells = (f"{seconds[kind]:.3f}", f"{ratio:.2f}", f"{reached:.4f}", f"{fits_taken:.2f}")
-        page.row(kind, *cells, hold)
-        page.goal(f"{kind}: a whole fit, x parity of rates", ratio, 3.0)
+        cells = (f"{seconds[kind]:.3f}", *(f"{ratio:.2f}" for ratio in ratios), f"{reached:.4f}")
+        page.row(kind, *cells, f"{fits_taken:.2f}", hold)
+        for name, ratio in zip(parity, ratios):
+            page.goal(f"{kind}: a whole fit, x parity of rates, {name}", ratio, 3.0)
         page.goal(f"{kind}: a frontier of 20 bounds, x fit", fits_taken, 5.0)
 
 
@@ -163,14 +186,14 @@ def pair_cost(page: Page, n: int) -> None:
 
 
 def alternating(actions: dict[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
-    """Return the median time of each action; they take turns, so that a busy machine slows all."""
+    """Return the least seconds of the processor of each action; they take turns."""
     times: dict[str, list[float]] = {name: [] for name in actions}
     for _ in range(repeats):
         for name, action in actions.items():
-            start = time.perf_counter()
+            start = time.process_time()
             action()
-            times[name].append(time.perf_counter() - start)
-    return {name: float(np.median(own)) for name, own in times.items()}
+            times[name].append(time.process_time() - start)
+    return {name: min(own) for name, own in times.items()}
 
 
 if __name__ == "__main__":

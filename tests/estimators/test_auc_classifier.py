@@ -126,6 +126,8 @@ def test_order_of_rows_weights_and_sparse_features():
     [
         (auc() >= 0.999, "NOT_FOUND", "AUC"),
         ([auc() <= 0.6, auc() >= 0.7], "INFEASIBLE", "contradict each other"),
+        (auc() >= 1.2, "INFEASIBLE", "or the range of an AUC"),
+        (auc() <= -0.2, "INFEASIBLE", "or the range of an AUC"),
         ([auc() >= 0.9, auc_parity("group", 0.0)], "NOT_FOUND", "drop one of them"),
     ],
 )

@@ -37,8 +37,8 @@ NOT_FOUND = (
     "of the closest models, and the two constants."
 )
 RANGES = (
-    "Infeasible, proved: the bounds contradict each other, whatever the model. No values of the bounded "
-    "AUCs within their ranges keep all of them."
+    "Infeasible, proved: the bounds contradict each other, or the range of an AUC, whatever the model. No "
+    "values of the bounded AUCs within their ranges keep all of them."
 )
 ONE_FEATURE = (
     "Infeasible, proved: no linear model keeps these bounds. All thresholds of the only feature were "
@@ -67,14 +67,14 @@ class Prove(Stage):
 
 @dataclass(frozen=True)
 class Contradiction(Stage):
-    """Look for bounds on AUCs that exclude each other: a linear program over the ranges of the sums."""
+    """Look for bounds on AUCs that exclude each other, or every AUC: a linear program over their ranges."""
 
     name: ClassVar[str] = "looking for contradictions"
 
     def run(self, search: Search) -> Candidate | None:
         """Return the model without constraints, or the start, with the proof; None where there is none."""
         problem, known = search.problem, search.unconstrained
-        if problem.rows.uses_threshold or problem.n_constraints < 2 or known is None:
+        if problem.rows.uses_threshold or problem.n_constraints == 0 or known is None:
             return None
         if not excluded_by_ranges(problem, search.allowed):
             return None
