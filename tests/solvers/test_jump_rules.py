@@ -119,6 +119,13 @@ def test_the_most_products_that_any_system_took_are_told():
         assert known.heard == [3]
 
 
+def test_no_products_are_told_where_the_estimate_is_taken_as_it_is():
+    known = Noting()
+    problem = quadratic(np.diag([1.0, 2.0]), [1.0, 1.0], [[1.0, 0.0]], [0.5])
+    assert way_from(problem, np.zeros(2), [0.0], known, 1.0, 1.0) is not None
+    assert known.heard == [0]
+
+
 def test_products_are_told_of_jumps_that_fail_too(monkeypatch):
     known, saddle = Noting(), np.diag([1.0, 2.0, -9.0])
     assert way_from(quadratic(saddle, [1.0, 1.0, 0.1]), np.zeros(3), known=known) is None

@@ -1,5 +1,6 @@
 """What methods begin with, what they are set up with as a part of others, and what they return then."""
 
+import inspect
 import math
 from dataclasses import replace
 
@@ -8,6 +9,7 @@ import pytest
 
 from equipoise import FunctionProblem, Status, sets
 from equipoise.solvers import (
+    SOLVERS,
     ConstrainedBundle,
     ExactPenalty,
     LevelSet,
@@ -142,3 +144,23 @@ def test_a_linear_program_that_fails_ends_the_method(monkeypatch):
     assert (state.radius, state.p, state.psi, state.theta) == (0.0, 10.0, math.inf, math.inf)
     assert state.lam.tolist() == [0.0, 0.0]
     assert solver.verdict(state) is Status.STALLED
+
+
+# ------------------------------------------------------------------ parameters
+
+
+def whole_numbers():
+    """Every parameter of a method that is a whole number, or a number that may be none."""
+    for name, method in sorted(SOLVERS.items()):
+        for parameter, known in inspect.signature(method).parameters.items():
+            if known.annotation == "int":
+                yield pytest.param(method, parameter, id=f"{name}-{parameter}")
+
+
+@pytest.mark.parametrize(("method", "parameter"), list(whole_numbers()))
+def test_one_is_enough_of_everything(method, parameter):
+    """Of steps, products, levels and what else is counted; less than none is refused."""
+    method(**{parameter: 1})
+    for wrong in (-1, 0.5, "1"):
+        with pytest.raises((ValueError, TypeError), match=f"`{parameter}`"):
+            method(**{parameter: wrong})

@@ -11,6 +11,7 @@ from equipoise.solvers import MinMaxProxLinear
 from equipoise.solvers._minmax import prox_linear
 from equipoise.solvers._minmax.linearised_maximum import (
     DIFFERENCE_STEP,
+    MAX_NEWTON_STEPS,
     RELATIVE_GAP,
     LinearisedMaximum,
 )
@@ -77,6 +78,15 @@ def test_steps_of_the_dual_are_halved_until_it_rises(best, reached):
     assert duals[1] > duals[0] >= duals[2] - 1e-12
     known.solve(1.0)
     np.testing.assert_allclose(taken[1] if len(taken) > 1 else known.w, [1 - reached, reached])
+
+
+def test_a_whole_step_without_a_gain_is_not_the_end():
+    """It may gain less than rounding shows: another follows, up to the most there may be."""
+    known = model([1.0, 0.0], [0.5, 0.5])
+    taken = []
+    known._newton = lambda *_: taken.append(1) or known.w.copy()
+    known.solve(0.25)
+    assert len(taken) == MAX_NEWTON_STEPS
 
 
 @dataclass

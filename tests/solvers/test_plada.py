@@ -540,6 +540,8 @@ def test_paper_presets():
     linear, network = PLADA.paper_linear(), PLADA.paper_network()
     assert (linear.eta, linear.tau, linear.rho) == (0.001, 0.1, pytest.approx(5.0))
     assert (network.eta, network.tau, network.rho) == (0.1, 0.01, pytest.approx(10 / 6))
+    for preset in (linear, network):
+        assert (preset.alpha, preset.gamma) == (10.0, 0.1)
     problem, x0 = quadratic()
     with pytest.warns(StepSizeWarning, match=r"`tau` = 0.1 is not below"):
         linear.init(problem, x0)

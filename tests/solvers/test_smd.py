@@ -217,6 +217,14 @@ def test_a_dual_start_must_be_one_of_the_problem(y, alpha, rule):
         solve(instance(), SMD(level=0.5, dual_start=(y, alpha)), max_steps=1)
 
 
+@pytest.mark.parametrize("far", [1e6, -1e6])
+def test_weights_that_are_far_apart_have_logarithms_in_range(far):
+    saddle = instance().saddle()
+    u = np.array([far, 0.0, far - 1e5])
+    y, _ = dual_step(saddle, np.full(3, 1 / 3), np.zeros(5), u, np.zeros(5), 1e3)
+    np.testing.assert_allclose(y, np.eye(3)[int(u.argmax())], atol=1e-12)
+
+
 def test_a_dual_start_may_lie_on_the_boundary():
     saddle = instance().saddle()
     edge = np.full(5, saddle.interval) * [1, -1, 1, 0, 1]

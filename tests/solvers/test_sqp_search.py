@@ -11,8 +11,9 @@ from equipoise import Facts, FunctionProblem, sets
 from equipoise._errors import NonFiniteError
 from equipoise.solvers._sqp import search as search_module
 from equipoise.solvers._sqp.arrival import JUMP, SHORT, _jumps, first_state, modelled
+from equipoise.solvers._sqp.quadratic_program import QuadraticProgram
 from equipoise.solvers._sqp.restoration import lower_violation
-from equipoise.solvers._sqp.search import _much_less, _shorter, search
+from equipoise.solvers._sqp.search import _corrected, _much_less, _shorter, search
 
 # ------------------------------------------------------------------ the line search
 
@@ -145,6 +146,13 @@ def test_much_less_is_half_of_the_least_residual(least, taken):
         assert found[1] is state.filter
 
 
+@pytest.mark.parametrize(("least", "is_less"), [(1.0, True), (0.99, False)])
+def test_much_less_is_half_of_the_violation_too(least, is_less):
+    problem, state = started(lambda x: (0.0, 0.0 * x), [lambda x: (0.5, np.zeros(1))])
+    state = replace(state, least=least, lam=np.zeros(1))
+    assert _much_less(problem, state, problem.at(np.ones(1))) is is_less
+
+
 def test_only_the_whole_step_is_corrected(monkeypatch):
     asked = []
     monkeypatch.setattr(search_module, "_corrected", lambda *given: asked.append(given[2].x[0]))
@@ -167,6 +175,17 @@ def test_a_correction_is_taken_where_the_filter_accepts_it(accepted, monkeypatch
     point, _ = search(problem, state)
     assert point.x[0] == (0.25 if accepted == 2 else 0.5)
     assert state.filter.seen[1][:2] == ((0.0, 0.0), (0.25, -0.25))
+
+
+@pytest.mark.parametrize(("ahead", "to"), [(0.5, 1.5), (1.0, 2.0), (1.01, None)])
+def test_a_correction_is_no_longer_than_the_step(ahead, to):
+    """The step is 1 long, and the constraint ahead asks for so much more."""
+    problem, state = started(
+        lambda x: (0.5 * x[0] ** 2, x),
+        [lambda x: (1 - x[0] if x[0] < 0.9 else ahead + 2 - 2 * x[0], -np.ones(1))],
+    )
+    bent = _corrected(problem, state, SimpleNamespace(constraints=np.array([ahead])))
+    assert (bent and bent.x[0]) == (to and pytest.approx(to))
 
 
 # ------------------------------------------------------------------ restoration
@@ -210,6 +229,11 @@ def test_a_promise_is_a_share_of_the_violation(height, damping, found):
     assert (lowered is not None) == found
     if found:
         assert lowered[0].x[0] == pytest.approx(-height / (1 + damping), rel=1e-6)
+
+
+def test_restoration_ends_where_its_program_has_no_answer(monkeypatch):
+    monkeypatch.setattr(QuadraticProgram, "least_squares", lambda _: None)
+    assert lower_violation(*violated(2.0)) is None
 
 
 def test_only_the_violated_constraints_are_lowered():
@@ -268,6 +292,16 @@ def test_a_run_is_slow_until_the_residual_is_halved(halved, slow, after):
         assert found.least == min(2.0, least)
         assert not found.elastic
         np.testing.assert_allclose(found.s, [-2.0])
+
+
+def test_a_state_without_any_program_is_stuck(monkeypatch):
+    problem, state = started(lambda x: (x[0], np.ones(1)))
+    monkeypatch.setattr(QuadraticProgram, "solve", lambda _: None)
+    monkeypatch.setattr(QuadraticProgram, "elastic", lambda _: None)
+    found = modelled(problem, replace(state, lam=np.zeros(0)))
+    assert found.stuck
+    assert found.s.tolist() == [0.0]
+    assert not found.elastic
 
 
 def test_the_program_knows_how_the_domain_bends():
