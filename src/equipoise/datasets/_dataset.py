@@ -131,8 +131,13 @@ class Dataset:
         """Return features, ``target`` and ``group`` as a pandas DataFrame (needs pandas)."""
         import pandas as pd
 
-        make = pd.DataFrame.sparse.from_spmatrix if sparse.issparse(self.X) else pd.DataFrame
-        frame = make(self.X, columns=list(self.feature_names))
+        values = self.X
+        if sparse.issparse(
+            values
+        ):  # one by one: pandas 3.0 makes NaN of the zeros of a whole matrix
+            made, columns = pd.arrays.SparseArray.from_spmatrix, sparse.csc_matrix(values)
+            values = {name: made(columns[:, [j]]) for j, name in enumerate(self.feature_names)}
+        frame = pd.DataFrame(values, columns=list(self.feature_names))
         frame["target"] = np.asarray(self.target_names)[self.y]
         if self.groups is not None:
             frame["group"] = self.groups
