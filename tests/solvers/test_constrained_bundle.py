@@ -11,6 +11,7 @@ from equipoise.problems import REFERENCES
 from equipoise.sets import LinearRows
 from equipoise.solvers import ConstrainedBundle, UnsuitableSolverError
 from equipoise.solvers._bundle import model
+from equipoise.solvers._bundle import planes as planes_module
 from equipoise.solvers._bundle.model import minimise
 from equipoise.solvers._bundle.planes import TangentPlanes
 from equipoise.solvers._methods import constrained_bundle
@@ -208,6 +209,19 @@ def test_planes_know_what_they_miss_and_which_to_keep():
     fewer = many.joined(more, many.weights)
     assert fewer.owners.tolist() == [0, 2, 3, 0, 1, 0, 1]
     np.testing.assert_array_equal(fewer.slopes[-2:], more.slopes)
+
+
+@pytest.mark.parametrize("d", [1, 20])
+@pytest.mark.parametrize("full", [False, True])
+def test_planes_without_weight_are_dropped_where_there_are_many(d, full):
+    """Many for the number of variables."""
+    most = max(planes_module.LEAST_PLANES, planes_module.PLANES_PER_VARIABLE * d)
+    n = most if full else most - 1
+    owners = np.zeros(n, dtype=int)
+    old = TangentPlanes(np.zeros((n, d)), np.arange(n), owners, np.zeros(n))
+    one = TangentPlanes(np.ones((1, d)), np.array([-1]), np.array([0]), np.zeros(1))
+    kept = old.joined(one, np.eye(1, n)[0])
+    assert kept.offsets.tolist() == ([0, n - 1, -1] if full else [*range(n), -1])
 
 
 def test_on_planes_the_solution_is_exact_after_a_few_steps():

@@ -12,6 +12,7 @@ from equipoise.solvers import (
     SOLVERS,
     ConstrainedBundle,
     ExactPenalty,
+    IMELa,
     LevelSet,
     MultiplierModel,
     Smoothing,
@@ -96,6 +97,20 @@ def test_planes_that_exclude_each_other_tell_of_a_violation_beyond_the_tolerance
     solver = ConstrainedBundle(tol=1e-3)
     state = replace(solver.init(flat(1, height), np.zeros(2)), excluded=True)
     assert solver.verdict(state) is status
+
+
+# ------------------------------------------------------------------ IMELa
+
+
+@pytest.mark.parametrize(("t", "tol"), [(0, 1.0), (1, 1.0), (2, 1.0), (5, 0.5)])
+def test_stages_of_imela_are_solved_to_a_falling_tolerance(t, tol):
+    """Which is never more than 1."""
+    solver = IMELa(dual_step=0.5, centre_step=1.0, smoothness=1.0, prox=4.0, inner_tol=3.0, steps=7)
+    problem = flat(1)
+    outer = replace(solver.init(problem, np.zeros(2)).outer, t=t, ahead=np.array([2.0]))
+    inner = solver.inner(problem, outer)
+    assert (inner.tol, inner.steps, inner.mu) == (tol, 7, 3.0)
+    assert inner.step_size == 1 / (1.0 * (1 + 2.0) + 4.0)
 
 
 # ------------------------------------------------------------------ smoothing

@@ -186,6 +186,8 @@ def test_rows_find_their_opposites():
     first, second = opposite_rows(J)
     assert first.tolist() == [0, 1, 3]
     assert second.tolist() == [2, 5, 4]
+    first, second = opposite_rows(np.array([[1.0, -0.0], [-1.0, 0.0], [-0.0, 2.0], [-0.0, -2.0]]))
+    assert (first.tolist(), second.tolist()) == ([0, 2], [1, 3])
     first, second = opposite_rows(np.zeros((3, 2)))
     assert (first.tolist(), second.tolist()) == ([0, 2], [1, -1])
 

@@ -57,6 +57,9 @@ MAX_DIM_FOR_PLANES = 50
 # the steps. Chosen.
 FIRST_SLACK = 1e-3
 
+# The accuracy of the first proximal point, which falls with the root of their number. Chosen.
+FIRST_ACCURACY = 0.03
+
 # Mini-batches before full evaluations: enough to come near at the cost of a few full ones. Chosen.
 BATCHES = 50
 
@@ -106,7 +109,7 @@ def _deterministic(problem: Problem, tol: float) -> Solver:
         suits = _suits_programs(problem)
         return ConstrainedBundle(tol=SHARE_AT_KINKS * aim) if suits else LevelSet()
     if facts.weak_convexity is not None:
-        proximal = IQRC(oracle=LevelSet(), eps_hat=InverseSqrt(0.03))
+        proximal = IQRC(oracle=LevelSet(), eps_hat=InverseSqrt(FIRST_ACCURACY))
         return Sequence(_switching(problem), proximal, steps=STEPS_BEFORE_PROXIMAL)
     return _switching(problem)
 
