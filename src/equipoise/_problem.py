@@ -50,6 +50,9 @@ class Point:
     push : callable or None
         A direction (d,) to the change of every function along it, ``(m + 1,)``, NumPy float64, where the
         problem has a way that forms no gradients; `along` uses it.
+    matrix : callable or None
+        Weights to the weighted sum of Hessians, all of it, (d, d) in double precision, where that costs no
+        more than a few products.
     """
 
     x: Array
@@ -59,6 +62,7 @@ class Point:
     curvature: Callable[[np.ndarray], np.ndarray] | None = None
     jacobian: Callable[[np.ndarray], Array] | None = None
     push: Callable[[Array], np.ndarray] | None = None
+    matrix: Callable[[np.ndarray], np.ndarray] | None = None
 
     @property
     def objective(self) -> float:

@@ -257,3 +257,14 @@ def test_a_proof_with_a_negative_weight_is_refused():
     forged = InfeasibilityProof(np.array([1, 2]), np.zeros((2, 1)), weights, np.zeros(1))
     assert forged.measured(problem).bound > 0.0  # nothing but the sign of a weight is wrong
     assert not forged.check(problem)
+
+
+def test_no_proof_is_looked_for_where_none_is_asked_for():
+    problem = under(linear([1], -1), linear([-1], -1), dim=1)
+    explained = solve(problem, "augmented_newton", [2.0], max_steps=200, tol=1e-6)
+    assert explained.status is Status.INFEASIBLE
+    brief = solve(problem, "augmented_newton", [2.0], max_steps=200, tol=1e-6, diagnose=False)
+    assert brief.status is Status.NOT_FOUND
+    assert brief.proof is None
+    assert not brief.success
+    assert brief.nfev == explained.nfev

@@ -16,6 +16,7 @@ from equipoise.solvers._newton.conjugate_gradients import conjugate_gradients
 from equipoise.solvers._newton.dual_multipliers import dual_multipliers
 from equipoise.solvers._newton.hessian import hessian, raised, raised_inverse
 from equipoise.solvers._newton.jump import jump
+from equipoise.solvers._newton.known_hessian import known_jump
 from equipoise.solvers._newton.pair import pair_at
 from equipoise.solvers._newton.preconditioner import Preconditioner
 from equipoise.solvers._newton.remembered import Notes
@@ -206,6 +207,14 @@ class WithoutCurvature(Problem):
         return Point(point.x, point.values, point.vjp, point.hvp)
 
 
+class WithoutMatrix(WithoutCurvature):
+    """A problem that does not form its Hessian: jumps by CG."""
+
+    def at(self, x):
+        point = self.base.at(x)
+        return Point(point.x, point.values, point.vjp, point.hvp, point.curvature)
+
+
 @pytest.mark.parametrize("rule", [demographic_parity(0.02), equalized_odds(0.03)])
 def test_jumps_end_where_the_augmented_lagrangian_does_with_far_fewer_products(rule):
     data = make_census(3000, seed=1)
@@ -240,7 +249,8 @@ def test_a_jump_is_a_step_of_the_method():
     """The first step on a learning problem is the jump from the start."""
     data = make_census(800, seed=2)
     terms = bind(demographic_parity(0.02), data.y, data.groups).terms
-    problem = LearningProblem.of(LinearModel(data.X / data.X.std(axis=0)), terms, l2=1e-3)
+    whole = LearningProblem.of(LinearModel(data.X / data.X.std(axis=0)), terms, l2=1e-3)
+    problem = WithoutMatrix(whole)
     solver, rng = AugmentedNewton(tol=1e-9), np.random.default_rng(0)
     state = solver.init(problem, np.zeros(problem.dim))
     new = solver.step(problem, state, 0, rng)
@@ -249,3 +259,7 @@ def test_a_jump_is_a_step_of_the_method():
     landed, _ = jump(problem, state.pair, state.b, known, 1.0, 1.0, solver.tol)
     np.testing.assert_array_equal(new.pair.x, landed.x)
     assert new.pair.residual < state.pair.residual
+    with_matrix = solver.step(whole, solver.init(whole, np.zeros(whole.dim)), 0, rng)
+    H = whole.at(state.pair.x).matrix(np.concatenate(([1.0], state.pair.lam)))
+    landed, _ = known_jump(whole, state.pair, state.b, H, solver.tol)
+    np.testing.assert_array_equal(with_matrix.pair.x, landed.x)

@@ -9,11 +9,16 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from equipoise._problem import Problem
+from equipoise.rows import RowSums
 from equipoise.run import Budget, Result, solve
 from equipoise.solvers import Solver, choose
 
-# The residual to reach where a problem is only a step on the way to another one. Chosen.
-ROUGH_TOL = 1e-4
+# The residual to reach where a problem is only a step on the way to another one: what is left of a bound then
+# is twice as much. Of 1e-4, 3e-4 and 1e-3, the last took 18 % less time than the first in 132 fits (census,
+# COMPAS, bank, Adult, most of some rows), at the same accuracy.
+ROUGH_TOL = 1e-3
+# The same where no count jumps: AUCs and losses are met more closely. Chosen.
+ROUGH_TOL_WITHOUT_JUMPS = 1e-4
 
 
 @dataclass(frozen=True)
@@ -47,22 +52,31 @@ class Runner:
         x0: np.ndarray,
         previous: Result | None = None,
         *,
-        rough: bool = False,
+        rough: float = 0.0,
         max_steps: int | None = None,
     ) -> Result:
-        """Solve a problem; `previous` is the result of a similar one, whose multipliers help."""
-        tol = max(self.tol, reachable(problem.facts.rounding), ROUGH_TOL if rough else 0.0)
+        """Solve a problem; `previous` is the result of a similar one, whose multipliers help.
+
+        `rough` is the residual that is enough on the way to another problem; 0 for the last one.
+        """
+        tol = max(self.tol, reachable(problem.facts.rounding), rough)
         solver = choose(problem, self.aim * tol) if self.solver == "auto" else self.solver
         if previous is not None and previous.success and isinstance(solver, Solver):
             solver = solver.warm_started(previous)
         steps = min(self.max_steps, max_steps or self.max_steps)
         options: dict[str, Any] = {"max_steps": steps, "tol": tol, "seed": self.seed}
         options["second_order"] = False  # what counts is the model's report
+        options["diagnose"] = rough == 0.0  # an answer on the way is not explained
         result = solve(problem, solver, x0, density=1, budget=self.budget, **options)
-        if rough or tol == self.tol:
+        if rough > 0.0 or tol == self.tol:
             return result
         detail = f"`tol` is taken as {tol:.1g}: less is below the rounding errors of the features."
         return result.judged(result.verdict.with_detail(detail))
+
+
+def rough_tol(rows: RowSums) -> float:
+    """Return the residual that is enough for sums over rows on the way to another problem."""
+    return ROUGH_TOL if rows.uses_threshold else ROUGH_TOL_WITHOUT_JUMPS
 
 
 def reachable(rounding: float) -> float:

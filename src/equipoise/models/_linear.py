@@ -67,6 +67,10 @@ class LinearModel(Model):
         self._sketches: dict[bool, Sketch] = {}
         self.__dict__.pop("lengths", None)
 
+    def release(self) -> None:
+        """Let go of the latest scores, of the sketches and the lengths."""
+        self._forget()
+
     def at(self, x: Array) -> ModelPoint:
         """Evaluate the scores: one product with `A`, none for the same `x` twice in a row."""
         if not isinstance(x, np.ndarray):

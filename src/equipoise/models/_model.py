@@ -114,6 +114,9 @@ class Model(ABC):
         """
         return self
 
+    def release(self) -> None:  # noqa: B027 (most have nothing to let go of)
+        """Let go of what was computed of the rows; it is computed again where it is asked for."""
+
     def gathered(self) -> Model:
         """Return the model with its rows on the host: itself, where they are there or cannot be."""
         return self

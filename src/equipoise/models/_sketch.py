@@ -28,6 +28,9 @@ DOUBLE_UP_TO = 32
 
 # Dense rows are kept for the next time where they take at most this share of the data's memory.
 KEPT_DENSE = 0.5
+# The same for few parameters, in any case where they take at most so many bytes. Chosen: little beside what a
+# process takes that has loaded its libraries.
+KEPT_ANYWAY = 1 << 22
 
 # Rows with a smaller share of entries that are not 0 stay sparse in Gram matrices.
 SPARSE_UP_TO = 0.025
@@ -73,11 +76,27 @@ class Sketch:
         self._sparse = _stays_sparse(self._features)
         self._dtype = np.dtype(np.float64 if d <= DOUBLE_UP_TO else np.float32)
         size = self._dtype.itemsize * len(self.index) * d
-        small = size <= KEPT_DENSE * _bytes(model.features.A)
+        least = KEPT_ANYWAY if d <= DOUBLE_UP_TO else 0  # these are needed in every step
+        small = size <= max(KEPT_DENSE * _bytes(model.features.A), least)
         if not self._features.on_host:
             self._rows = None if diagonal else self._features.jacobian(self._intercept)
         elif small and not self.diagonal and not self._sparse and len(self.index):
             self._rows = np.vstack([self._dense(some) for some in self._pieces()])
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether Gram matrices are of all rows, and exact but for rounding in double precision."""
+        whole = isinstance(self.index, range) and self._features.on_host
+        return whole and not self.diagonal and self._dtype == np.float64 and not self._sparse
+
+    def product_of_all(self, weights: np.ndarray) -> np.ndarray:
+        """Return ``J' diag(weights) J`` (dim, dim) for weights of any sign."""
+        d = self._features.shape[1] + self._intercept
+        total = np.zeros((d, d))
+        for some in self._pieces():
+            rows = self._dense(some) if self._rows is None else self._rows[some]
+            total += rows.T @ (weights[some, None] * rows)
+        return total
 
     def scores(self, x: np.ndarray) -> np.ndarray:
         """Return the scores of the rows."""

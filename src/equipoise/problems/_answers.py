@@ -66,6 +66,7 @@ def checked_at(problem: Problem, x: Array) -> Point:
         point.curvature,
         None if rows is None else jacobian,
         None if along is None else push,
+        point.matrix,
     )
     return Point(x, values, vjp, *forwarded)
 

@@ -153,6 +153,10 @@ class LearningProblem(Problem):
                 product = product + sums.pull(change)
             return penalised(weights, product, v)
 
+        def matrix(weights: np.ndarray) -> np.ndarray:
+            whole = sums.matrix(pull(weights))  # type: ignore[misc]
+            return self._with_penalty(whole, weights)
+
         return Point(
             x,
             values,
@@ -161,11 +165,15 @@ class LearningProblem(Problem):
             None if sums.curvature is None else lambda w: self._curvature(sums, pull(w), w),
             jacobian,
             push if sums.push is not None else None,
+            matrix if sums.matrix is not None and bend is None else None,
         )
 
     def _curvature(self, sums: Sums, u: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Estimate the weighted sum of Hessians; how F bends is left out."""
-        estimate = sums.curvature(u)  # type: ignore[misc]
+        return self._with_penalty(sums.curvature(u), weights)  # type: ignore[misc]
+
+    def _with_penalty(self, estimate: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Add the second derivatives of the penalty to a matrix or a diagonal, in place."""
         diagonal = estimate if estimate.ndim == 1 else np.einsum("ii->i", estimate)  # a view
         diagonal += self.l2 * float(weights[0]) * self.rows.penalised
         return estimate

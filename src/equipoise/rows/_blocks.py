@@ -127,7 +127,7 @@ class Blocks(Table):
         """Return sums over the rows, added up over the blocks."""
         return self.assembled(specs, [partial(part.row_sums, units) for part in self.parts])
 
-    def score_sums(self, specs: Sequence[SumSpec]) -> ScoreSum:
+    def score_sums(self, specs: Sequence[SumSpec], known: ScoreSum | None = None) -> ScoreSum:
         """Return sums over the rows of all blocks, brought together, as functions of the scores."""
         return self.gathered().score_sums(specs)
 

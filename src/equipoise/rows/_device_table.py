@@ -109,7 +109,7 @@ class DeviceTable(DeviceRows):
         """Return labels, weights and groups, brought to the host."""
         return self._labelled
 
-    def score_sums(self, specs: Sequence[SumSpec]) -> ScoreSum:
+    def score_sums(self, specs: Sequence[SumSpec], known: ScoreSum | None = None) -> ScoreSum:
         """Return sums over the rows as functions of the scores."""
         made = [spec.on(self) for spec in specs]
         return made[0] if len(made) == 1 else JoinedSums(made)

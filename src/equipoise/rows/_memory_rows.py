@@ -17,6 +17,7 @@ from equipoise.rows._group_column import row_numbers
 from equipoise.rows._groups import Groups, MemoryGroups
 from equipoise.rows._order import content_order, features_bytes, has_many_groups
 from equipoise.rows._table import Table
+from equipoise.terms import RowWeights
 
 # With more bytes of features than this, rows stay in the order in which they were given: a copy would be
 # felt. Chosen.
@@ -68,6 +69,7 @@ class MemoryRows(Table):
         known = groups is None or isinstance(groups, Groups)
         self.groups = groups if known else MemoryGroups(groups, n, owner)
         self._members: dict[Subgroup, np.ndarray] = {}  # found by `tallies`, used again by `rates`
+        self._known: dict[Any, RowWeights] = {}  # weights of rates, while sums are made
         self._crossed: dict[str | tuple[str, ...] | None, CrossTable] = {}
 
     @property

@@ -71,14 +71,21 @@ class MemorySums(RowSums):
         """Evaluate the sums: one product with the data of a linear model, one exponential a row."""
         point = self.model.at(x)
         sums = self.sums.at(Scores(point.scores))
-        curvature: Callable[[np.ndarray], np.ndarray] | None = None
-        if self.model.sketchable and sums.bend is not None and isinstance(x, np.ndarray):
-            curvature = partial(self._curvature, sums, x)
-        return sums_at(point, sums, self.model.linear, curvature)
+        if not (self.model.sketchable and sums.bend is not None and isinstance(x, np.ndarray)):
+            return sums_at(point, sums, self.model.linear)
+        curvature = partial(self._curvature, sums, x)
+        whole = sums.separable and self.model.linear and not self._rounded
+        matrix = partial(self._matrix, sums) if whole and self.model.sketch().is_exact else None
+        return sums_at(point, sums, self.model.linear, curvature, matrix)
 
     def summing(self, specs: Sequence[SumSpec]) -> MemorySums:
         """Return other sums over the same rows, by the same model."""
-        return MemorySums(self.model, self._table.score_sums(specs), self.table)
+        return MemorySums(self.model, self._table.score_sums(specs, self.sums), self.table)
+
+    def release(self) -> None:
+        """Let go of what the model has computed of the rows."""
+        self.model.release()
+        self._sketched = None
 
     def scored(self, x: Array) -> ModelPoint:
         """Evaluate the scores."""
@@ -118,6 +125,11 @@ class MemorySums(RowSums):
         some[np.isin(np.asarray(sketch.index), heavy)] = 0.0
         rows: Any = self.model.rows(heavy)
         return sketch.gram(some) + Sketch(rows, sketch.diagonal).gram(bends[heavy])
+
+    def _matrix(self, sums: ScoreSumPoint, u: np.ndarray) -> np.ndarray:
+        """Return the Hessian of ``u . sums``, of all rows."""
+        assert sums.bend is not None
+        return self.model.sketch().product_of_all(to_numpy(sums.bend(u)))
 
     def bounds(self) -> SumBounds:
         """Return constants of the sums from the lengths of the rows."""

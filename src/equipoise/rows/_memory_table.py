@@ -19,7 +19,15 @@ from equipoise.rows._group_input import NAMES_LISTED
 from equipoise.rows._memory_rows import MemoryRows
 from equipoise.rows._memory_sums import MemorySums
 from equipoise.rows._table import ColumnMoments
-from equipoise.terms import JoinedSums, PairFunction, PairSums, Pointwise, Rates, ScoreSum
+from equipoise.terms import (
+    JoinedSums,
+    PairFunction,
+    PairSums,
+    Pointwise,
+    Rates,
+    RowWeights,
+    ScoreSum,
+)
 
 
 @final
@@ -112,6 +120,19 @@ class MemoryTable(MemoryRows):
 
     def rates(self, function: Pointwise, entries: Sequence[RateEntry]) -> Rates:
         """Return rates of one pointwise function of scores, or of margins: this table's part of each."""
+        sign = None
+        if any(entry.of_margin for entry in entries):
+            sign = np.where(self.positive, 1, -1).astype(np.int8)
+        origin = tuple(
+            (entry.base, entry.subgroup, entry.reference, entry.total) for entry in entries
+        )
+        if origin not in self._known:
+            self._known[origin] = RowWeights(self._shares(entries))
+            self._known[origin].origin = origin
+        return Rates(function, self._known[origin], sign)
+
+    def _shares(self, entries: Sequence[RateEntry]) -> sparse.csc_array:
+        """Return what every row adds to each rate, (n, R)."""
         rows, values = [np.empty(0, np.int32)], [np.empty(0)]
         for entry in entries:
             index = self._rows_of(entry.subgroup)
@@ -124,11 +145,7 @@ class MemoryTable(MemoryRows):
         index_type = sparse.get_index_dtype(maxval=max(int(ends[-1]), self.n_rows))
         columns = np.concatenate(rows).astype(index_type, copy=False), ends.astype(index_type)
         shape = (self.n_rows, len(entries))
-        matrix = sparse.csc_array((np.concatenate(values), *columns), shape=shape)
-        sign = None
-        if any(entry.of_margin for entry in entries):
-            sign = np.where(self.positive, 1, -1).astype(np.int8)
-        return Rates(function, matrix, sign)
+        return sparse.csc_array((np.concatenate(values), *columns), shape=shape)
 
     def pairs(self, function: PairFunction, entries: Sequence[PairEntry]) -> PairSums:
         """Return means over pairs of rows, of one function of score differences."""
@@ -143,10 +160,13 @@ class MemoryTable(MemoryRows):
         """Return the table itself."""
         return self
 
-    def score_sums(self, specs: Sequence[SumSpec]) -> ScoreSum:
-        """Return sums over the rows as functions of the scores."""
+    def score_sums(self, specs: Sequence[SumSpec], known: ScoreSum | None = None) -> ScoreSum:
+        """Return sums over the rows as functions of the scores; `known` ones lend their weights."""
+        parts = known.parts if isinstance(known, JoinedSums) else (known,)
+        lent = [part.weights for part in parts if isinstance(part, Rates)]
+        self._known = {weights.origin: weights for weights in lent if weights.origin is not None}
         made = [spec.on(self) for spec in specs]
-        self._members = {}  # as large as the rows: let go of them
+        self._members, self._known = {}, {}  # as large as the rows: let go of them
         return made[0] if len(made) == 1 else JoinedSums(made)
 
     def row_sums(self, units: LinearUnits, specs: Sequence[SumSpec]) -> MemorySums:

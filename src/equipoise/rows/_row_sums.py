@@ -77,6 +77,9 @@ class RowSums(ABC):
     def summing(self, specs: Sequence[SumSpec]) -> RowSums:
         """Return other sums over the same rows, by the same model."""
 
+    def release(self) -> None:  # noqa: B027 (most have nothing to let go of)
+        """Let go of what was computed of the rows; it is computed again where it is asked for."""
+
     @abstractmethod
     def scored(self, x: Array) -> ModelPoint:
         """Evaluate the scores of all rows, in one place."""

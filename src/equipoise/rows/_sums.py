@@ -32,6 +32,8 @@ class Sums:
     curvature : callable or None
         Weights `u` to an estimate of the Hessian of ``u . values`` from some rows, positive
         semi-definite: the lower triangle of a matrix (d, d), or a diagonal (d,).
+    matrix : callable or None
+        Weights `u` to the Hessian of ``u . values``, (d, d), where that costs no more than a few products.
     """
 
     values: np.ndarray
@@ -40,6 +42,7 @@ class Sums:
     push: Callable[[Array], np.ndarray] | None = None
     product: Callable[[np.ndarray, Array], Array] | None = None
     curvature: Callable[[np.ndarray], np.ndarray] | None = None
+    matrix: Callable[[np.ndarray], np.ndarray] | None = None
 
 
 def sums_at(
@@ -47,6 +50,7 @@ def sums_at(
     sums: ScoreSumPoint,
     linear: bool,
     curvature: Callable[[np.ndarray], np.ndarray] | None = None,
+    matrix: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> Sums:
     """Return sums of scores as sums of the parameters: the chain rule, written once.
 
@@ -81,6 +85,7 @@ def sums_at(
         None if push is None else lambda v: sums.push(push(v)),
         product if twice else None,
         curvature if twice else None,
+        matrix if twice else None,
     )
 
 
@@ -93,6 +98,7 @@ def added(parts: Sequence[Sums]) -> Sums:
         _if_all([p.push for p in parts], lambda calls, v: _sum(call(v) for call in calls)),
         _if_all([p.product for p in parts], lambda calls, u, v: _sum(c(u, v) for c in calls)),
         _if_all([p.curvature for p in parts], lambda calls, u: _sum(call(u) for call in calls)),
+        _if_all([p.matrix for p in parts], lambda calls, u: _sum(call(u) for call in calls)),
     )
 
 

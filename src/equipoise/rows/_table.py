@@ -124,8 +124,11 @@ class Table(ABC):
         """Return sums over the rows as functions of the parameters of a linear model."""
 
     @abstractmethod
-    def score_sums(self, specs: Sequence[SumSpec]) -> ScoreSum:
-        """Return sums over the rows as functions of all their scores, in one place."""
+    def score_sums(self, specs: Sequence[SumSpec], known: ScoreSum | None = None) -> ScoreSum:
+        """Return sums over the rows as functions of all their scores, in one place.
+
+        Those `known` of the same rows may lend what they are made of.
+        """
 
     @abstractmethod
     def digest(self) -> str:

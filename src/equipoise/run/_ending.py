@@ -21,7 +21,9 @@ def finish(run: Run, status: Status) -> Result:
     if run.leaving is not None:
         certificate = run.leaving.second_look(certificate, run.t)
     least = run.examined.least_violation
-    verdict = judge(run.problem, status, certificate, run.tol, run.counter.values, least)
+    verdict = judge(
+        run.problem, status, certificate, run.tol, run.counter.values, least, run.diagnose
+    )
     detail = run.detail
     if departures.count:
         detail += f" Points left that were no minima: {departures.count}."

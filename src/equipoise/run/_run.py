@@ -38,9 +38,10 @@ class Run:
         checkpoint: Checkpoint | None,
         budget: Budget,
         second_order: bool = True,
+        diagnose: bool = True,
     ) -> None:
         self.problem, self.method, self.tol = problem, solver, tol
-        self.budget, self.watch = budget, Stopwatch()
+        self.budget, self.watch, self.diagnose = budget, Stopwatch(), diagnose
         self.error: BaseException | None = None
         self.detail = ""
         self.rng = np.random.default_rng(seed)

@@ -39,6 +39,7 @@ def solve(
     density: int | None = None,
     budget: Budget | None = None,
     second_order: bool = True,
+    diagnose: bool = True,
 ) -> Result:
     """Let a solver take steps on a problem, and certify where it stopped.
 
@@ -82,6 +83,9 @@ def solve(
         curvature, as those of estimators do, a run that took steps looks only where a quarter is enough to
         tell anything. Where the method stops at a point that is not feasible, go
         on from one that is, if a few descents of the violation from elsewhere find one.
+    diagnose : bool
+        Where no feasible point was met, look for a proof that there is none, and for one elsewhere: that can
+        take longer than the run. Without it the status is then NOT_FOUND.
 
     Returns
     -------
@@ -114,6 +118,7 @@ def solve(
         _check.function(owner, "callback", callback)
     progress = _check.flag(owner, "progress", progress)
     second_order = _check.flag(owner, "second_order", second_order)
+    diagnose = _check.flag(owner, "diagnose", diagnose)
     if budget is not None and (callback is not None or progress):
         rule = "must be left out with a `budget`, which has them"
         _check.fail(owner, "callback` and `progress", rule, (callback, progress))
@@ -127,7 +132,8 @@ def solve(
         if budget is None:
             name = type(method).__name__
             budget = stack.enter_context(Budget(callback=callback, progress=progress, name=name))
-        run = Run(problem, method, start, seed, tol, density, checkpoint, budget, second_order)
+        asked = (problem, method, start, seed, tol, density, checkpoint, budget)
+        run = Run(*asked, second_order, diagnose)
         result = go(run, max_steps, max_seconds)
     if given is start:
         return result

@@ -119,11 +119,12 @@ def judge(
     tol: float,
     evaluations: int,
     least: float = np.inf,
+    diagnose: bool = True,
 ) -> Verdict:
     """Settle the status of a run that ended with `status` at the certified point.
 
     `least` is the least violation that was examined: a run that has been at a feasible point does not
-    call the problem infeasible.
+    call the problem infeasible. Without `diagnose` no other point is looked at, and no proof looked for.
     """
     violation = certificate.violation
     if status is Status.FEASIBLE and violation > tol:
@@ -139,7 +140,7 @@ def judge(
         detail = "Feasible points were passed: start from one of them, or try another solver."
         return Verdict(Status.STALLED if status in CLAIMS else status, detail)
     if violation > tol:
-        return _no_feasible_point(problem, status, certificate, tol, evaluations)
+        return _no_feasible_point(problem, status, certificate, tol, evaluations, diagnose)
     if tol > 0 and (near := _near(problem, certificate.x, tol, evaluations)) is not None:
         return Verdict(Status.CONVERGED, str(near), near=near)
     return Verdict(_ended(status, tol))
@@ -153,7 +154,12 @@ def _ended(status: Status, tol: float) -> Status:
 
 
 def _no_feasible_point(
-    problem: Problem, status: Status, certificate: Certificate, tol: float, evaluations: int
+    problem: Problem,
+    status: Status,
+    certificate: Certificate,
+    tol: float,
+    evaluations: int,
+    diagnose: bool,
 ) -> Verdict:
     """Settle what is known of feasible points, after a run that has met none."""
     ended = _ended(status, tol)
@@ -161,6 +167,8 @@ def _no_feasible_point(
     if tol > 0:
         detail = f"{BUDGET[ended]} The violation is {certificate.violation:.3g}."
         unknown = Verdict(Status.NOT_FOUND, detail, reason=ended)
+    if not diagnose:
+        return unknown
     try:
         return _finding(problem, unknown, certificate, tol, evaluations)
     except (NonFiniteError, OverflowError, np.linalg.LinAlgError, KeyboardInterrupt):

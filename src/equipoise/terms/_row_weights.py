@@ -52,6 +52,7 @@ class RowWeights:
         self._by_rate = stored if self._dense else stored.T  # a view
         self._placed = Placed((lambda: stored.T) if self._dense else stored.toarray)
         self._moments: Any = None
+        self.origin: Any = None  # what they were made from, where that is known
 
     @property
     def _entries(self) -> np.ndarray:

@@ -24,7 +24,7 @@ from equipoise.estimators._counted.candidate import (
     largest_steps,
     measure,
 )
-from equipoise.estimators._runner import Runner
+from equipoise.estimators._runner import Runner, rough_tol
 from equipoise.problems import LearningProblem
 from equipoise.rows import Confusion
 from equipoise.run import Budget, Result, Verdict
@@ -157,7 +157,8 @@ class Search:
             last = self.tried[-1]
             self.tried[-1] = replace(last, result=replace(last.result, state=None))
         most = MOST_ROUGH_STEPS if rough else None
-        result = self.runner.solve(problem, x, previous, rough=rough, max_steps=most)
+        enough = rough_tol(problem.rows) if rough else 0.0
+        result = self.runner.solve(problem, x, previous, rough=enough, max_steps=most)
         found = measure(self.problem, result, self.allowed, problem)
         self.tried.append(found)
         self.problems_solved += 1

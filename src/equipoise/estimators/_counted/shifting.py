@@ -36,6 +36,12 @@ SHARPNESS_FACTORS = (1.0, 3.0, 6.0, 12.0)
 # How often the shift is corrected with the same sharpness. Chosen.
 SHIFTS_PER_SHARPNESS = 5
 
+# After so many corrections with the same sharpness, others follow only while what is missing of the shift
+# shrinks to this share of the least so far: where counts jump, sharper sigmoids tell more than more shifts.
+# Measured on 132 fits of census, COMPAS, bank and Adult, most of some rows: 5 % fewer problems, 4 % less time
+# and .0001 more accuracy than without this; with one correction 7 % fewer problems that took 12 % longer.
+SHIFTS_AT_LEAST, MUST_SHRINK = 2, 0.5
+
 # How often the shift is corrected where a bound breaks when a rough solution is made exact. Chosen.
 SHIFTS_AFTER_FINISHING = 2
 
@@ -94,6 +100,7 @@ class ShiftAgain(Stage):
         sharp = sharpened(search.problem, self.factor * sharpness_for(search))
         last = search.best.result
         secant = Secant(self._shift_still_missing(search, sharp, search.best))
+        least = np.inf  # of what was missing
         for attempt in range(SHIFTS_PER_SHARPNESS):
             shift = secant.shift
             if attempt == SHIFTS_PER_SHARPNESS - 1 and not any(
@@ -108,6 +115,10 @@ class ShiftAgain(Stage):
             if not last.success:
                 break
             missing = self._shift_still_missing(search, sharp, search.tried[-1])
+            off = float(np.abs(missing - secant.shift).max())
+            if attempt >= SHIFTS_AT_LEAST and off > MUST_SHRINK * least:
+                break
+            least = min(least, off)
             if search.problem.rows.is_constant(last.x):  # counted rates say nothing of the shift
                 secant = Secant(missing)
             else:
@@ -129,13 +140,14 @@ class FinishBest(Stage):
 
     def run(self, search: Search) -> Candidate | None:
         """Return the model if it still keeps its bounds."""
-        return finished(search, search.best)
+        return finished(search, search.best, last_chance=True)
 
 
-def finished(search: Search, fit: Candidate) -> Candidate | None:
+def finished(search: Search, fit: Candidate, last_chance: bool = False) -> Candidate | None:
     """Return the fit solved to the end, if it still keeps its bounds and is certified.
 
-    Twice more with a new shift, where a bound breaks on the way.
+    Twice more with a new shift, where a bound breaks on the way; a model that then leaves more of its bounds
+    than is worth leaving is only taken where it is the `last_chance`.
     """
     if not search.rough and fit is search.tried[-1]:
         return fit if fit.certified and search.is_useful(fit) else None
@@ -148,7 +160,8 @@ def finished(search: Search, fit: Candidate) -> Candidate | None:
         search.rough = False  # what is counted of rough solutions need not be so of exact ones
         shifted = end.problem.shifted(shift_at(search, end.problem, end))
         end = search.solve(shifted, end.x, end.result, False)
-    return end if end.certified and search.is_useful(end) else None
+    loose = not last_chance and end.unused > max(LITTLE_GAIN, fit.unused)
+    return end if end.certified and search.is_useful(end) and not loose else None
 
 
 def is_settled(search: Search, fit: Candidate) -> bool:

@@ -66,14 +66,17 @@ def swept(
     x: np.ndarray,
     allowed: np.ndarray,
     class_factors: np.ndarray | None = None,
+    most: int | None = None,
 ) -> Sweep:
     """Count predictions at the thresholds of the scores, in one pass over the sorted scores.
 
     `class_factors` multiply the weights of the rows of each class in the errors; without them, errors are
-    not counted. Where that would be more than `MOST_COUNTS` numbers, every k-th threshold is taken.
+    not counted. Where that would be more than `MOST_COUNTS` numbers, or `most` thresholds, every k-th one is
+    taken.
     """
     rows = problem.rows
-    most = max(1, MOST_COUNTS // max(1, rows.n_sums))
+    largest = max(1, MOST_COUNTS // max(1, rows.n_sums))
+    most = largest if most is None else min(most, largest)
     scores = rows.sorted_scores(x)
     steps, least = np.diff(scores), APART * max(float(np.abs(scores).max()), 1e-300)
     places = np.flatnonzero(steps > least)

@@ -157,30 +157,42 @@ class Contest:
                 self.best, self.best_score, self.chosen = rival, score, name
 
     def _compare(self) -> None:
-        """Fit every objective to a part of the rows, and score it on blocks of the others."""
+        """Fit every objective to a part of the rows, and score it on blocks of the others.
+
+        One after the other, by one model of these rows, and nothing computed of all rows is held meanwhile.
+        """
         training = self.first.training
         found = parts_by_content(training, self.runner.seed)
         if found is None:
             return
         own, others = found
-        positive = training.table.positive
-        blocks = [others[places] for places in blocks_of(positive[others], BLOCKS)]
+        places = blocks_of(training.table.positive[others], BLOCKS)
+        blocks, rows = [others[some] for some in places], int(others.size)
         part = Training(training.task, training.table.part(own), self.runner)
+        del found, own, others, places
+        self.first.problem.rows.release()
         scores: dict[str, np.ndarray] = {}
         everyone: dict[str, dict[str, Any]] = {FIRST: {}, **self.rivals}
         for name, change in everyone.items():
             if self.runner.budget.wish is not None:
                 return
-            try:
-                near = self._continued(self._begun(part.changed(**change)), rough=True)
+            try:  # the others share the model of the first
+                own_scores = self._scored(part.changed(**change) if change else part, blocks)
             except _check.InputError:  # a group is too small in this part
                 return
-            if near:
-                best = min(near, key=lambda fitted: fitted.fit.violation)
-                model = best.training, best.problem.rows, best.fit.x
-                scores[name] = self.measure.of(*model, training.table, *blocks)
+            if own_scores is not None:
+                scores[name] = own_scores
         if len(scores) > 1 and FIRST in scores:
-            self.scores, self.rows = scores, int(others.size)
+            self.scores, self.rows = scores, rows
+
+    def _scored(self, part: Training, blocks: list[np.ndarray]) -> np.ndarray | None:
+        """Fit a part of the rows and return the scores on blocks of all; None where no fit succeeds."""
+        near = self._continued(self._begun(part), rough=True)
+        if not near:
+            return None
+        best = min(near, key=lambda fitted: fitted.fit.violation)
+        model = best.training, best.problem.rows, best.fit.x
+        return self.measure.of(*model, self.first.training.table, *blocks)
 
     def _winner(self) -> str:
         """Return the rival of the best score that is not behind the first by more than a standard error."""

@@ -11,9 +11,11 @@ from equipoise import _check
 from equipoise._array import Array, norm
 from equipoise._problem import Problem
 from equipoise._status import Status
+from equipoise.sets import WholeSpace
 from equipoise.solvers._newton.descent import descend
 from equipoise.solvers._newton.first_penalty import first_penalty_beside
 from equipoise.solvers._newton.jump import jump
+from equipoise.solvers._newton.known_hessian import known_jump
 from equipoise.solvers._newton.pair import Pair, pair_at
 from equipoise.solvers._newton.preconditioner import Preconditioner
 from equipoise.solvers._newton.quasi import quasi_jump
@@ -72,7 +74,8 @@ class AugmentedNewton(Solver[State]):
 
     H is never formed: a product costs one `hvp` and k inner products, k the number of active
     constraints. CG is preconditioned with an estimate of H, where the problem has one, which is exact
-    on the directions that CG took last time. The estimate is made anew where CG was slow.
+    on the directions that CG took last time. The estimate is made anew where CG was slow. Only where the
+    problem has the Hessian itself, as `Point.matrix`, line 1 takes that and solves its systems without CG.
 
     Output: the iterate and ``[lam + b f(x)]_+``. The method stops by itself where their KKT residual is
     at most `tol`, where rounding ends progress, or where six updates in a row did not lower the violation.
@@ -146,8 +149,16 @@ class AugmentedNewton(Solver[State]):
     def step(self, problem: Problem, state: State, t: int, rng: np.random.Generator) -> State:
         """Return the state after step `t`."""
         at, known = state.pair, state.preconditioner
-        curvature = problem.at(at.x).curvature
-        if curvature is not None:
+        matrix, curvature = problem.at(at.x).matrix, problem.at(at.x).curvature
+        if matrix is not None and isinstance(problem.domain, WholeSpace):
+            if state.slow % (2 * PATIENCE_WITH_JUMPS) < PATIENCE_WITH_JUMPS:
+                H = matrix(np.concatenate(([1.0], at.lam)))
+                landed, known = known_jump(problem, at, state.b, H, self.tol)  # 1
+                if landed is not None:
+                    return _landed(replace(state, preconditioner=known), landed)
+                slow = 2 * PATIENCE_WITH_JUMPS - STEPS_AFTER_FAILURE
+                state = replace(state, preconditioner=known, slow=slow)
+        elif curvature is not None:
             if known is None or state.estimate_suffices or not known.good:
                 known = Preconditioner.of(curvature(np.concatenate(([1.0], at.lam))), known)
             del curvature  # with all that was evaluated

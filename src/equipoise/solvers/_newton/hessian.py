@@ -24,6 +24,8 @@ def hessian(
 
     The weighted sum of gradients is computed where it is not given.
     """
+    if point.matrix is not None:
+        return point.matrix(weights).__matmul__
     if point.hvp is not None:
         hvp = point.hvp
         return lambda v: hvp(weights, v)

@@ -145,29 +145,46 @@ def newton(
     candidates = np.flatnonzero((lam > 0) | (lam + b * point.constraints > 0))
     if candidates.size > MAX_ACTIVE or not (newton.convex or candidates.size):
         return None, preconditioner.after(seen, max(products))
-    d, mu, slope = newton.d, np.zeros(lam.size), at.gradient
-    J, Z = np.zeros((0, x.size)), np.zeros((x.size, 0))
+    d, J, Z = newton.d, np.zeros((0, x.size)), np.zeros((x.size, 0))
     if candidates.size:  # 2
-        f, old = point.constraints[candidates], lam[candidates]
         J = point.gradients(1 + candidates)
         if not newton.convex:
             product, solve, notes = raised(product, J, b), raised_inverse(solve, J, b), None
-            newton = solved(piece(-at.gradient - b * (f @ J)), accuracy, 0.3 * tol)
+            newton = solved(
+                piece(-at.gradient - b * (point.constraints[candidates] @ J)), accuracy, 0.3 * tol
+            )
             if not newton.convex:
                 return None, preconditioner.after(seen, max(products))
             d = newton.d
         Z = np.empty((x.size, candidates.size), order="F")
         for k, row in enumerate(J):
             Z[:, k] = solved(piece(row), row_accuracy).d
-        mu[candidates] = new = dual_multipliers(J @ Z, f + J @ (d + Z @ old))
-        if not np.isfinite(new).all():
-            return None, preconditioner.after(seen, max(products))
-        d = d - Z @ (new - old)  # 3
-        slope = slope + (np.maximum(new + b * f, 0.0) - old) @ J
     preconditioner = preconditioner.after(seen, max(products))
-    if not norm(d) <= MAX_JUMP * max(1.0, norm(x)):
-        return None, preconditioner
-    return JumpDirection(d, mu, float(slope @ d), candidates, J, Z, notes is None), preconditioner
+    return direction(problem, at, b, candidates, J, d, Z, notes is None), preconditioner  # 3
+
+
+def direction(
+    problem: Problem,
+    at: Pair,
+    b: float,
+    rows: np.ndarray,
+    J: np.ndarray,
+    d: Array,
+    Z: np.ndarray,
+    raised: bool,
+) -> JumpDirection | None:
+    """Return the direction of a jump from the solutions d and Z of its systems; None if it is useless."""
+    mu, slope = np.zeros(at.lam.size), at.gradient
+    if rows.size:
+        f, old = problem.at(at.x).constraints[rows], at.lam[rows]
+        mu[rows] = new = dual_multipliers(J @ Z, f + J @ (d + Z @ old))
+        if not np.isfinite(new).all():
+            return None
+        d = d - Z @ (new - old)
+        slope = slope + (np.maximum(new + b * f, 0.0) - old) @ J
+    if not norm(d) <= MAX_JUMP * max(1.0, norm(at.x)):
+        return None
+    return JumpDirection(d, mu, float(slope @ d), rows, J, Z, raised)
 
 
 def search(problem: Problem, at: Pair, way: JumpDirection, b: float) -> Pair | None:

@@ -21,6 +21,10 @@ MAX_PRODUCTS_IF_GOOD = 5
 # a hundredfold until the factorisation succeeds. Chosen: a hundred thousand rounding errors.
 RIDGE, RIDGE_GROWTH = 1e-10, 100.0
 
+# A Hessian that is known counts as positive definite where it is still so with this share of its diagonal's
+# mean less on the diagonal. Chosen: ten thousand rounding errors.
+CLEARLY = 1e-12
+
 
 @dataclass(frozen=True)
 class Preconditioner:
@@ -29,12 +33,24 @@ class Preconditioner:
     factor: np.ndarray  # of F: (d, d) lower triangular; F itself where it is a diagonal (d,)
     remembered: Remembered
     good: bool = True  # whether it does well
+    matrix: np.ndarray | None = None  # H itself (d, d), where it is known
+    convex: bool = False  # whether H is known, and positive definite
 
     @staticmethod
     def of(estimate: np.ndarray, known: Preconditioner | None = None) -> Preconditioner:
         """Factor a new estimate; directions that are known already are kept."""
         nothing = Remembered.nothing(len(estimate))
         return Preconditioner(_factored(estimate), nothing if known is None else known.remembered)
+
+    @staticmethod
+    def exact(matrix: np.ndarray) -> Preconditioner:
+        """Return what a Hessian itself tells, of which F is the absolute value where it is not convex."""
+        factor = cholesky_factor(matrix)
+        if factor is None:
+            values, vectors = np.linalg.eigh(matrix)
+            factor = _factored((vectors * np.abs(values)) @ vectors.T)
+            return Preconditioner(factor, Remembered.nothing(len(matrix)), matrix=matrix)
+        return Preconditioner(factor, Remembered.nothing(len(matrix)), matrix=matrix, convex=True)
 
     @property
     def is_matrix(self) -> bool:
@@ -59,6 +75,18 @@ class Preconditioner:
         if self.factor.ndim == 1:
             return v / (self.factor if v.ndim == 1 else self.factor[:, None])
         return cho_solve((self.factor, True), v, check_finite=False)
+
+
+def cholesky_factor(matrix: np.ndarray) -> np.ndarray | None:
+    """Return the factor of a matrix that is clearly positive definite; None of another."""
+    raised = matrix.copy(order="F")
+    diagonal = np.einsum("ii->i", raised)
+    diagonal -= CLEARLY * float(np.abs(diagonal).mean())
+    try:
+        np.linalg.cholesky(raised)
+        return cho_factor(matrix, lower=True, check_finite=False)[0]
+    except LinAlgError:
+        return None
 
 
 def _factored(estimate: np.ndarray) -> np.ndarray:
