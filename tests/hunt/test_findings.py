@@ -13,6 +13,8 @@ FOUND = [
     ("huge", 30305, "imela", 1e-4),
     # a length whose square vanished
     ("flat", 369, "auto", 0.1),
+    # a Hessian that vanished beside rows of 1e161
+    ("huge", 253, "constrained_bundle", 0.01),
     # near the boundary of the domain: the judge forgot the normals of points next to x
     ("convex_kinks", 30308, "iqrc", 0.1),
     ("convex_kinks", 30436, "strong_switching", 0.01),

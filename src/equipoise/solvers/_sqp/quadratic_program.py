@@ -103,7 +103,7 @@ class QuadraticProgram:
     ) -> Answer | None:
         """Solve with a slack t for every row, which costs ``price t + bend t^2 / 2``."""
         used = np.flatnonzero(lengths > 0)
-        bend = np.maximum(bend, 1e-300)  # the square of a tiny length underflows
+        bend = np.maximum(bend, TINY)  # the square of a tiny length underflows
         d, k = self.g.size, used.size
         H = np.zeros((d + k, d + k))
         H[:d, :d] = self.H
@@ -125,7 +125,8 @@ class QuadraticProgram:
 
     def _units(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the units of the variables, and the lengths of the rows in them."""
-        unit = np.maximum(1.0 / np.sqrt(self.H.diagonal()), TINY)  # H may be infinite
+        bend = np.maximum(self.H.diagonal(), TINY)  # H may vanish, or be infinite
+        unit = np.maximum(1.0 / np.sqrt(bend), TINY)
         scaled = self.J * unit
         return unit, np.sqrt((scaled * scaled).sum(axis=1))
 
