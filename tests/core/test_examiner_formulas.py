@@ -79,6 +79,11 @@ def test_curvature_is_looked_at_near_kkt_points_only():
     assert certify(problem, np.array([0.9e-3, 0.0])).curvature is not None
     assert certify(problem, np.array([1.1e-3, 0.0])).curvature is None
     assert certify(problem, np.zeros(2), second_order=False).curvature is None
+    for slope, near in ((0.09, True), (0.11, False)):  # a thousandth of 100 is 0.1
+        steep = affine(
+            [[1.0, 0.0]], [-9.0], slope=[100.0, slope], domain=sets.Box([0, -np.inf], np.inf)
+        )
+        assert (certify(steep, np.zeros(2)).curvature is not None) == near
 
 
 def test_so_many_products_are_taken_and_never_more_than_the_most(monkeypatch):

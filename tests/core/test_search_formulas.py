@@ -84,7 +84,7 @@ def test_the_slope_of_an_envelope_counts_the_error_of_its_witness(monkeypatch):
     monkeypatch.setattr(infeasibility, "minimise_with_kinks", solved)
     for weak, rho_hat in ((0.1, 5.0 / 2.0), (7.0, 14.0)):
         problem = affine([[3.0, 4.0]], [1.0], facts=Facts(weak_convexity=weak))
-        found = infeasibility._envelope_slope(problem, np.zeros(2), 2.0)
+        found = infeasibility._envelope_slope(problem, np.array([0.7, -0.4]), 2.0)
         assert found == pytest.approx(rho_hat * (0.5 + 0.25))
         assert asked.pop() == (pytest.approx(rho_hat), weak, 1e-6)
     assert infeasibility._envelope_slope(affine([[3.0]], [1.0]), np.zeros(1), 2.0) == math.inf
