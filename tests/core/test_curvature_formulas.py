@@ -50,6 +50,11 @@ def test_a_good_direction_ends_the_search_early():
     found = lanczos.least_curvature(lambda v: (values * v, 0.0), lambda v: v, 100, 50)
     assert lanczos.ENOUGH_PRODUCTS <= found.products < 50
     assert found.value == pytest.approx(-50.0, rel=1e-3)
+    for scale in (1e-4, 1e4):
+        scaled = lanczos.least_curvature(
+            lambda v, s=scale: (s * values * v, 0.0), lambda v: v, 100, 50
+        )
+        assert scaled.products == found.products
     small = lanczos.least_curvature(lambda v: (values[:6] * v, 0.0), lambda v: v, 6, 50)
     assert small.products == 6
 

@@ -232,6 +232,17 @@ def test_a_gradient_that_overflows_along_the_boundary_has_no_multiplier():
     np.testing.assert_allclose(lam, [0.0, 1.0], rtol=1e-9)
 
 
+@pytest.mark.parametrize(("share", "price"), [(1.5, 1.0), (0.7, 0.0)])
+@pytest.mark.parametrize("scale", [1.0, 100.0])
+def test_a_residual_that_is_rounding_has_no_price(scale, share, price):
+    """Of the slope, all but a share of the rounding error is held by the domain."""
+    rest = share * 1e-12 * scale
+    domain = sets.Box([0.0, -np.inf], np.inf)
+    problem = affine([[0.0, -1.0]], [0.0], slope=[scale, rest], domain=domain)
+    fit = _Fit(problem, problem.at(np.zeros(2)))
+    assert fit.prices(np.zeros(0), np.array([1])) == pytest.approx([price])
+
+
 @pytest.mark.parametrize("size", [0.5, 200.0])
 def test_prices_are_taken_a_millionth_of_the_point_away(size, monkeypatch):
     problem = affine([[-1.0, 0.0]], [0.0], slope=[3.0, 4.0])
