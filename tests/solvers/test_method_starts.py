@@ -10,6 +10,7 @@ import pytest
 from equipoise import FunctionProblem, Status, sets
 from equipoise.solvers import (
     SOLVERS,
+    AugmentedNewton,
     ConstrainedBundle,
     ExactPenalty,
     IMELa,
@@ -18,6 +19,7 @@ from equipoise.solvers import (
     Smoothing,
 )
 from equipoise.solvers._methods import exact_penalty
+from equipoise.solvers._methods.augmented_newton import PENALTY_WITH_MULTIPLIERS
 from equipoise.solvers._methods.level_set import SHARE_OF_ACCURACY
 from equipoise.solvers._methods.smoothing import (
     FIRST_WIDTH,
@@ -26,6 +28,7 @@ from equipoise.solvers._methods.smoothing import (
     WARM_WIDTH,
 )
 from equipoise.solvers._multiplier_model.network import MultiplierNetwork
+from equipoise.solvers._newton.first_penalty import first_penalty_beside
 from equipoise.solvers._penalty.linearised_penalty import LinearProgramError
 from equipoise.solvers._penalty.steering import Add
 
@@ -111,6 +114,30 @@ def test_stages_of_imela_are_solved_to_a_falling_tolerance(t, tol):
     inner = solver.inner(problem, outer)
     assert (inner.tol, inner.steps, inner.mu) == (tol, 7, 3.0)
     assert inner.step_size == 1 / (1.0 * (1 + 2.0) + 4.0)
+
+
+# ------------------------------------------------------------------ Newton's method
+
+
+@pytest.mark.parametrize(("slope", "accuracy"), [(8.0, 0.8), (1e-6, 1e-4)])
+def test_newtons_method_begins_with_a_share_of_the_slope(slope, accuracy):
+    """At a bound of the domain: the slope along the other side counts."""
+    problem = line([-50.0, slope], [[0.0, 1.0]], [-1.0], domain=sets.Box(-1, 1, dim=2))
+    x0 = np.array([1.0, 0.0])
+    state = AugmentedNewton().init(problem, x0)
+    assert state.accuracy == pytest.approx(accuracy)
+    assert state.b == first_penalty_beside(problem, problem.at(x0), slope)
+    assert (state.lam.tolist(), state.estimate_suffices, state.preconditioner) == (
+        [0.0],
+        True,
+        None,
+    )
+    warm = AugmentedNewton(multipliers=(2.0,)).init(problem, x0)
+    assert warm.accuracy == pytest.approx(0.1 * (slope + 2.0))
+    assert (warm.lam.tolist(), warm.b) == ([2.0], PENALTY_WITH_MULTIPLIERS)
+    assert (warm.estimate_suffices, warm.preconditioner) == (False, None)
+    for given in ({}, {"multipliers": (2.0,)}):
+        assert AugmentedNewton(penalty=7.0, **given).init(problem, x0).b == 7.0
 
 
 # ------------------------------------------------------------------ smoothing

@@ -66,7 +66,7 @@ def test_steps_of_the_dual_are_halved_until_it_rises(best, reached):
     """
     known = model([2 * (2 * best - 1), 0.0], [0.0, 1.0])
     known.add(0)
-    assert known.members == [1, 0]
+    assert (known.members, known.w.tolist()) == ([1, 0], [1.0, 0.0])
     taken = []
 
     def once(*_):

@@ -19,6 +19,9 @@ from equipoise.solvers._solver import CONVEX, Claim, Finished, Guarantee, Need
 
 __all__ = ["ConEx"]
 
+# The least slope that constraints are taken to have: the square of a smaller one vanishes. Derived.
+LEAST_SLOPE = 1e-150
+
 
 @dataclass(frozen=True)
 class State:
@@ -197,5 +200,5 @@ class Schedule:
             Mf = root * facts.lipschitz
         if Mf is None:
             Mf = 2 * jacobian_size(start) or 1.0
-        Mf = max(Mf, 1e-150)  # the square of a tiny slope vanishes
+        Mf = max(Mf, LEAST_SLOPE)
         return cls(mu, 4 * (L0 + multiplier_bound * Lf) / mu + 2, Mf)

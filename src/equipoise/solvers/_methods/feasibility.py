@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import Array, norm
+from equipoise._array import TINY, Array, norm
 from equipoise._problem import Problem
 from equipoise._status import Status
 from equipoise.solvers._parts.steps import InverseSqrt, StepRule, check_rule
@@ -95,7 +95,7 @@ class FeasibilityPhase(Solver[State]):
                 excess = problem.at(best).excess
         g = point.gradient(point.worst)  # 1
         slope = max(state.slope, norm(g))
-        rule = self.step_size or InverseSqrt(1.0 / max(slope, 1e-300) if slope > 0 else 0.0)
+        rule = self.step_size or InverseSqrt(1.0 / max(slope, TINY) if slope > 0 else 0.0)
         a = rule(t, point.excess, g)
         x = problem.domain.project(state.x - a * g)  # 2
         weight = state.weight + a

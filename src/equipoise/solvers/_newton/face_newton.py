@@ -18,6 +18,13 @@ LENGTHS = (1.0, 0.25, 0.0625)
 # tolerance of the linear program.
 AT_BOUND = 1e-9
 
+# Gradients count as dependent where a singular value is below this share of the largest. Chosen, far above
+# rounding errors.
+RELATIVE_RANK = 1e-10
+
+# A residual that rounding errors may leave. Chosen.
+ROUNDING = 1e-14
+
 # The residual CG reaches relative to its start, or the start itself where that is less. Chosen.
 FORCING = 1e-3
 
@@ -63,7 +70,7 @@ def newton_points(
     W = np.flatnonzero((lam > AT_BOUND * p) & (lam < (1 - AT_BOUND) * p))  # 1
     T = X.tangent_map(X.project(x + s), -grad)
     active = T(J[1 + W])
-    inverse = np.linalg.pinv(active, rcond=1e-10)
+    inverse = np.linalg.pinv(active, rcond=RELATIVE_RANK)
     curve, bend = hessian(problem, point, weights), X.bending(x, -grad)
 
     def along(v: np.ndarray) -> np.ndarray:
@@ -78,7 +85,7 @@ def newton_points(
         lambda v: along(H(v)),
         target,
         min(FORCING, norm(target)),
-        small_enough=1e-14,
+        small_enough=ROUNDING,
         max_products=products,
     ).d
     for a in LENGTHS:  # 3

@@ -31,6 +31,10 @@ FEW_CONSTRAINTS = 32
 PROBES = 8
 
 
+# No penalty is less than this: it divides. Chosen, far below all that ordinary functions ask for.
+LEAST_PENALTY = 1e-200
+
+
 @dataclass(frozen=True)
 class Constants:
     """Smoothness, prox parameter, and the convexity that a proximal Lagrangian then has."""
@@ -77,7 +81,7 @@ def first_penalty(point: Point) -> float:
     if not point.constraints.size:
         return FIRST_PENALTY
     steep = max(1.0, 0.1 * norm(point.gradient(point.worst)))
-    return max(FIRST_PENALTY / steep / steep, 1e-200)  # the square of a huge slope overflows; not 0
+    return max(FIRST_PENALTY / steep / steep, LEAST_PENALTY)  # the square of a huge slope overflows
 
 
 def constraint_slope(point: Point, lam: np.ndarray) -> float:
