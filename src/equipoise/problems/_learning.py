@@ -208,6 +208,15 @@ class LearningProblem(Problem):
         changed.combination = combination
         return changed
 
+    def for_programs(self) -> LearningProblem:
+        """Return the problem as one for quadratic programs, which see which of many constraints are active.
+
+        Otherwise the automatic choice prefers methods that use its estimates of curvature.
+        """
+        changed = copy(self)
+        changed.sketched = False
+        return changed
+
     def smoothed(self, width: float) -> LearningProblem | None:
         """Return the problem with every kink of its functions rounded; itself if there is none."""
         if self.rows.smooth:

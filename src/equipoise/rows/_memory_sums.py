@@ -12,18 +12,13 @@ import numpy as np
 from equipoise import _check
 from equipoise._array import (
     Array,
-    count,
-    counted,
-    in_double,
     is_tensor,
-    namespace,
     placed,
-    places_among,
     to_numpy,
 )
 from equipoise.models import Model, ModelPoint, Sketch
-from equipoise.rows._cross_table import Confusion
-from equipoise.rows._row_sums import NearKinks, RowSums
+from equipoise.rows._memory_counts import MemoryCounts
+from equipoise.rows._row_sums import NearKinks
 from equipoise.rows._sums import Sums, sums_at
 from equipoise.terms import Scores, ScoreSum, ScoreSumPoint, SumBounds
 
@@ -36,12 +31,8 @@ if TYPE_CHECKING:
 # but not fewer or more than these. Chosen.
 MIN_HEAVY_ROWS, MAX_HEAVY_ROWS = 512, 4096
 
-# Points whose counts are remembered. Chosen: a fit counts some models while it searches, and again in the
-# report, such as the one without constraints.
-COUNTS_REMEMBERED = 4
 
-
-class MemorySums(RowSums):
+class MemorySums(MemoryCounts):
     """Sums over rows in memory, of the host or of a device: a model of them, and sums of its scores.
 
     Parameters
@@ -174,76 +165,6 @@ class MemorySums(RowSums):
         """The most that one row adds to each thresholded sum."""
         return self.sums.largest
 
-    def thresholded(self, x: np.ndarray) -> np.ndarray:
-        """Return the sums of predictions; those of the last few points are remembered."""
-        key = np.asarray(x).tobytes()
-        if key not in self._counts:
-            if len(self._counts) == COUNTS_REMEMBERED:
-                del self._counts[next(iter(self._counts))]
-            self._counts[key] = self.sums.thresholded(Scores(self.model.predicted(x)))
-        return self._counts[key].copy()
-
-    def predicted(self, x: np.ndarray) -> np.ndarray:
-        """Return the scores that predictions are made from."""
-        return to_numpy(self.model.predicted(x))
-
-    def positives(self, x: np.ndarray) -> tuple[int, int]:
-        """Return how many of the rows that count are predicted positive, and how many count."""
-        scores = self.model.predicted(x)
-        used = placed(self.sums.used, scores)
-        return count((scores > 0) & used), count(used)
-
-    def at_thresholds(self, x: np.ndarray, edges: np.ndarray) -> np.ndarray:
-        """Return the sums with each of the numbers subtracted from all scores: no products."""
-        scores = in_double(self.model.scores(x))
-        found = [self.sums.values(scores - edge) for edge in edges]
-        return np.array(found).reshape(len(edges), self.n_sums)
-
-    def above(self, x: np.ndarray, edges: np.ndarray) -> np.ndarray:
-        """Return the thresholded sums at each threshold."""
-        return self.sums.above(places_among(edges, self.model.predicted(x)), len(edges))
-
-    def classes_above(self, x: np.ndarray, edges: np.ndarray) -> np.ndarray:
-        """Return the weight of the rows of each class above each threshold."""
-        cells = 2 * places_among(edges, self.model.predicted(x)) + self._table.positive
-        between = counted(cells, self._table.weight, 2 * (len(edges) + 1)).reshape(-1, 2)
-        return np.cumsum(between[:0:-1], axis=0)[::-1]
-
-    def sorted_scores(self, x: np.ndarray) -> np.ndarray:
-        """Return the scores of the rows that count, ascending."""
-        scores = self.model.predicted(x)
-        scores = scores[placed(self.sums.used, scores)]
-        return to_numpy(namespace(scores).sort(scores))
-
-    def score_moments(self, x: np.ndarray, center: float) -> np.ndarray:
-        """Return weighted sums of the scores and their squares."""
-        apart, weight = in_double(self.model.scores(x)) - center, self._table.weight
-        if weight is None:
-            return np.array([apart.shape[0], float(apart.sum()), float(apart @ apart)])
-        return np.array([float(weight.sum()), float(weight @ apart), float(weight @ apart**2)])
-
-    def score_products(self, x: np.ndarray, center: float) -> np.ndarray:
-        """Return the weighted sum of the scores, each times its slope."""
-        point, weight = self.model.at(x), self._table.weight
-        apart = in_double(point.scores) - center
-        return to_numpy(point.pull(apart if weight is None else weight * apart))
-
-    def confusion(self, x: np.ndarray, column: str | tuple[str, ...] | None = None) -> Confusion:
-        """Count labels and predictions: of all rows, or of every group of a column or several."""
-        return self._table.crossed(column).predicting(self.model.predicted(x) > 0)
-
-    def wrong_by_class(self, x: np.ndarray) -> np.ndarray:
-        """Return the weight of the rows of each class that are predicted as another."""
-        scores, table = to_numpy(self.model.predicted(x)), self._table
-        codes = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        wrong = np.asarray(table.classes)[codes] != table.y
-        weight = to_numpy(table.weights()) * wrong
-        return np.array([float(weight[table.y == label].sum()) for label in table.classes])
-
-    def class_scores(self, x: np.ndarray) -> tuple[Array, Array, Array]:
-        """Return the scores that predictions are made from, the class and the weight of every row."""
-        return self.model.predicted(x), self._table.positive, self._table.weights()
-
     def gathered(self) -> MemorySums:
         """Return the rows on the host: itself, if they are there."""
         model = self.model.gathered()
@@ -253,12 +174,6 @@ class MemorySums(RowSums):
         changed = MemorySums(model, self.sums.rows(np.arange(self.n_rows), 1.0), table)
         changed._rounded = self._rounded
         return changed
-
-    @property
-    def _table(self) -> MemoryTable | DeviceTable:
-        if self.table is None:
-            raise ValueError("MemorySums: labels and weights are needed; make it by a table.")
-        return self.table
 
     def _with(self, sums: ScoreSum) -> MemorySums:
         """Return other sums of the same rows: nothing that was computed of the old ones is kept."""

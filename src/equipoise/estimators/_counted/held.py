@@ -123,7 +123,7 @@ class _Held:
     ) -> _Held:
         terms = held_predictions(Terms(rows.sums, sharp.combination), positive, MARGIN, small)
         problem = LearningProblem.of(rows.model, terms, domain=sharp.domain, l2=sharp.l2)
-        problem.sketched = False  # quadratic programs see which of many rows are active
+        problem = problem.for_programs()  # each row that is held is a constraint
         place = {name: i for i, name in enumerate(sharp.names)}
         kept = [place[name] for name in terms.combination.names if name in place]
         return _Held(problem, sharp, np.array(kept, dtype=int), problem.n_constraints - len(kept))
