@@ -1,16 +1,18 @@
-"""No tensor is made elsewhere than where the data are.
+"""No tensor is made elsewhere than where the data are, and no rows are taken to the host.
 
 PyTorch puts a tensor that is made without a device on its default device. Here that is "meta", which holds
-no numbers, and the data are on the CPU: whatever is made without a device cannot be computed with.
+no numbers, and the data are on the CPU: whatever is made without a device cannot be computed with. What takes
+a tensor to NumPy is replaced by what refuses one with as many numbers as there are rows.
 """
 
 import numpy as np
 import pytest
 
-from equipoise import demographic_parity, solve
-from equipoise.constraints import CONSTRAINTS, bind
+from equipoise import Status, demographic_parity, solve
+from equipoise.constraints import CONSTRAINTS, bind, loss_budget
 from equipoise.models import LinearModel, MultiClassLinearModel
 from equipoise.problems import LearningProblem
+from equipoise.solvers import SOLVERS
 from equipoise.torch import ModuleModel
 from tests.constraints.examples import N, data, example
 from tests.terms.examples import EXAMPLES as TERMS
@@ -73,3 +75,54 @@ def test_a_whole_solve(kind, elsewhere):
     assert result.success
     assert result.x.device.type == "cpu"
     assert result.certificate.violation <= 1e-6
+
+
+@pytest.fixture
+def no_rows_to_the_host(monkeypatch):
+    """Vectors of parameters may go there, rows and scores may not."""
+    for name in ("cpu", "numpy", "__array__", "tolist"):
+        taken = getattr(torch.Tensor, name)
+
+        def checked(tensor, *args, taken=taken, name=name, **kwargs):
+            assert tensor.numel() < N, f"{name} of {tuple(tensor.shape)}"
+            return taken(tensor, *args, **kwargs)
+
+        monkeypatch.setattr(torch.Tensor, name, checked)
+
+
+def problems_here():
+    """Rates under a rule, a convex problem with a constraint, and one without."""
+    y, groups, _ = data()
+    for rules, known in (
+        (demographic_parity(0.02), {}),
+        (loss_budget(0.1), {"best_loss": 0.5}),
+        ([], {}),
+    ):
+        terms = bind(rules, y, groups, **known).terms
+        yield LearningProblem.of(LinearModel(here(N, D)), terms, l2=0.1)
+
+
+def runnable(method):
+    """A problem on which a method runs, whose facts are known; None where there is none of them."""
+    for problem in problems_here():
+        if not any(need.missing(problem, None) for need in SOLVERS[method]().needs):
+            return problem
+    return None
+
+
+def test_all_methods_but_those_for_pairs_run_on_one_of_the_problems():
+    assert {method for method in SOLVERS if runnable(method) is None} == {"sfls", "smd"}
+
+
+@pytest.mark.parametrize("method", [m for m in SOLVERS if m not in ("sfls", "smd")])
+def test_every_method_stays_where_the_rows_are(method, elsewhere, request):
+    problem = runnable(method)
+    if method not in (
+        "augmented_newton",
+        "smoothing",
+    ):  # sketches of curvature: of so few, all rows
+        request.getfixturevalue("no_rows_to_the_host")
+    result = solve(problem, method, here(D + 1), max_steps=30, tol=1e-9)
+    assert result.x.device.type == "cpu"
+    assert bool(result.x.isfinite().all())
+    assert result.status is not Status.NON_FINITE, result.message
