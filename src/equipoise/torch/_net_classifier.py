@@ -9,17 +9,15 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 
-from equipoise import _check
 from equipoise.constraints import Constraint, Expression, Quotient, Unfairness
 from equipoise.estimators._bound_parameters import BoundParameters
 from equipoise.estimators._fit import fit_two_classes
-from equipoise.estimators._inputs import read_other, read_table
+from equipoise.estimators._inputs import read_table
 from equipoise.estimators._predictor import LinearPredictor
 from equipoise.estimators._sklearn import Interval, StrOptions, check_parameters
 from equipoise.estimators._task import Task
-from equipoise.rows import MemoryTable
 from equipoise.torch._net_fit import NetFit
-from equipoise.torch._net_rows import as_rows
+from equipoise.torch._net_rows import as_rows, validation_rows
 from equipoise.torch._net_stored import packed, unpacked
 
 
@@ -214,24 +212,11 @@ class ConstrainedNetClassifier(BoundParameters, LinearPredictor, ClassifierMixin
                 f"{len(table.classes)} classes."
             )
         task = self._task()
-        work = NetFit(self, task, table, groups, self._validation(validation, table.classes))
+        work = NetFit(self, task, table, groups, validation_rows(self, validation, table.classes))
         self.sensitive_names_ = names
         _, fit = fit_two_classes(self, task, table, learn=work.learn)
         work.finish(fit)
         return self
-
-    def _validation(self, given: Any, classes: Any) -> MemoryTable | None:
-        """Return validation rows as a table, checked."""
-        owner = type(self).__name__
-        if given is None:
-            return None
-        if self.confidence is not None:
-            reason = "`validation` is for fits without a promise: leave out `confidence`, or `validation`."
-            raise _check.InputError(owner, reason, "validation")
-        parts = _check.sequence(owner, "validation", given)
-        if len(parts) not in (2, 3):
-            _check.fail(owner, "validation", "must be (X, y) or (X, y, sensitive_features)", parts)
-        return read_other(self, classes, *parts)
 
     def _task(self) -> Task:
         return Task(

@@ -1,4 +1,4 @@
-"""Rows of a table as what a network takes: standardised tensors, in its precision and on its device."""
+"""Rows as what a network takes: standardised tensors, in its precision and on its device; validation rows."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+
+from equipoise import _check
+from equipoise.estimators._inputs import read_other
+from equipoise.rows import MemoryTable
 
 
 def as_rows(X: Any, centre: np.ndarray, scale: np.ndarray, module: Any) -> Any:
@@ -27,3 +31,19 @@ def centre_and_scale(X: Any, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray
     scale = np.sqrt(share @ (X - centre) ** 2)
     size = np.abs(X).max(axis=0, initial=0.0)
     return centre, np.where(scale > 1e-12 * size, scale, 1.0)
+
+
+def validation_rows(estimator: Any, given: Any, classes: Any) -> MemoryTable | None:
+    """Return validation rows as a table, checked; None where there are none."""
+    owner = type(estimator).__name__
+    if given is None:
+        return None
+    if estimator.confidence is not None:
+        reason = (
+            "`validation` is for fits without a promise: leave out `confidence`, or `validation`."
+        )
+        raise _check.InputError(owner, reason, "validation")
+    parts = _check.sequence(owner, "validation", given)
+    if len(parts) not in (2, 3):
+        _check.fail(owner, "validation", "must be (X, y) or (X, y, sensitive_features)", parts)
+    return read_other(estimator, classes, *parts)
