@@ -86,6 +86,14 @@ def test_the_largest_constraints_get_multipliers(most, fitted, monkeypatch):
     assert set(np.flatnonzero(certificate.multipliers)) <= set(np.argsort(-values)[:fitted])
 
 
+def test_the_share_of_a_jump_is_that_of_the_objectives_slope():
+    """At the kink of max(-x, x) half of the jump from -1 to 1 makes the slope 0."""
+    problem = affine([[0.0]], [-1.0], slope=[-1.0])
+    kinks = Kinks(np.zeros(1), np.array([[2.0]]), np.array([[1.0, 0.0]]), np.zeros(1))
+    certificate = module._certified(problem, kinks)
+    assert certificate.stationarity == pytest.approx(0.0, abs=1e-12)
+
+
 def test_a_point_on_kinks_may_be_just_as_far_as_the_tolerance(monkeypatch):
     problem, tol = affine([[1.0]], [-1.0]), 0.25
     kinks = Kinks(np.array([tol]), np.ones((1, 1)), np.ones((1, 2)), np.zeros(1))

@@ -10,6 +10,7 @@ from equipoise import Facts, FunctionProblem, sets
 from equipoise.certificate import _curvature as module
 from equipoise.certificate._curvature import (
     _doubted,
+    _least_dimension,
     _on_cone,
     curvature_at,
     violation_curvature,
@@ -157,6 +158,12 @@ def test_a_direction_of_the_cone_is_looked_for_where_the_space_bends_down(
     if within:
         assert script.searches[-1] == ("inside", 2, module.MAX_PRODUCTS, 3)
         assert found.upper == math.inf
+
+
+def test_constraints_may_take_a_dimension_each():
+    problem = affine(np.zeros((40, 50)), np.zeros(40))
+    found = _least_dimension(problem, problem.at(np.zeros(50)), np.zeros(50))
+    assert -20 < found < 40  # about 10, from a random vector whose square is about 50
 
 
 def test_earlier_points_spare_all_products(monkeypatch):

@@ -9,6 +9,8 @@ from equipoise import Facts, FunctionProblem, sets
 from equipoise.certificate import NearOptimality, near_planes
 from equipoise.certificate._planes import _Planes
 
+from .affine import affine
+
 CONVEX = Facts(smooth=False, convex=True, convex_constraints=True)
 UNIT = 8 * np.finfo(float).eps
 
@@ -250,3 +252,5 @@ def test_huge_numbers_prove_nothing(x, value):
 
     assert near_planes(flat(1.0), np.array([x]), 1e-6, 5) is None
     assert near_planes(flat(0.9), np.array([0.9 * x]), 1.0, 5) is not None
+    one_huge = affine([[0.0]], [-x * value])
+    assert _Planes(one_huge, np.zeros(1)).huge

@@ -9,7 +9,7 @@ from scipy.optimize import nnls
 
 from equipoise import sets
 from equipoise._array import norm
-from equipoise.sets._level import _scan, fill_level
+from equipoise.sets._level import _newton, _scan, fill_level
 
 
 def random_l1_point(d, radius, rng):
@@ -90,6 +90,9 @@ def test_one_sort_finds_the_level_but_for_rounding(rng):
             above = np.maximum(heights - t, 0.0).sum() + total - count * t > 0
             low, high = (t, high) if above else (low, t)
         assert _scan(heights, total, count) == pytest.approx(high, abs=1e-12)
+        near = high + 1e-6
+        improved = near + _newton(heights - near, total - count * near, count)
+        assert improved == pytest.approx(high, abs=1e-12)
         alone += bool(high >= heights.max())
         joined += np.count_nonzero(heights > high) > 1
     assert min(alone, joined) > 30

@@ -24,6 +24,9 @@ from equipoise.sets._tolerance import reached, rounding
 # was met has taken. Chosen.
 MAX_STEPS = 10_000
 
+# Rows of length one depend on each other where less of one is left beside the others; chosen.
+DEPENDENT = 1e-8
+
 # How far the quadratic program's answer may be outside, in multiples of the largest violation: tried in turn,
 # as the narrow ones ask too much of some rows that depend on each other. Chosen.
 TOLERANCES = 1e-12, 1e-9, 1e-6
@@ -141,7 +144,7 @@ class Polytope(Set):
         if not 0 < B.shape[0] <= x.size:
             return y
         Q, R = qr(B.T, mode="economic")
-        if np.min(np.abs(np.diag(R))) < 1e-8:
+        if np.min(np.abs(np.diag(R))) < DEPENDENT:
             return y
         z = x
         for _ in range(2):  # the second pass removes the rounding error of the first
