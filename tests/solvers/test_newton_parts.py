@@ -125,6 +125,12 @@ def test_preconditioned_directions():
     np.testing.assert_allclose(one.d, (target @ p) / (p @ H @ p) * p, rtol=1e-12)
 
 
+def test_a_preconditioner_that_leaves_nothing_ends_the_run():
+    """As one that projects on a face where the target is across it."""
+    found = conjugate_gradients(lambda v: v, np.ones(2), 1e-9, precondition=lambda v: 0.0 * v)
+    assert (found.d.tolist(), found.products, found.convex) == ([0.0, 0.0], 0, True)
+
+
 def test_negative_curvature_is_followed_as_far_as_the_direction_or_its_start():
     down = conjugate_gradients(lambda v: -v, np.array([3.0, 4.0]), 1e-9)
     assert (down.d.tolist(), down.products, down.convex) == ([3.0, 4.0], 1, False)

@@ -10,7 +10,7 @@ import pytest
 from equipoise import Facts, FunctionProblem, sets
 from equipoise._errors import NonFiniteError
 from equipoise.solvers._sqp import search as search_module
-from equipoise.solvers._sqp.arrival import JUMP, SHORT, _jumps, first_state, modelled
+from equipoise.solvers._sqp.arrival import JUMP, SHORT, _jumps, confirmed, first_state, modelled
 from equipoise.solvers._sqp.quadratic_program import QuadraticProgram
 from equipoise.solvers._sqp.restoration import lower_violation
 from equipoise.solvers._sqp.search import _corrected, _much_less, _shorter, search
@@ -292,6 +292,11 @@ def test_a_run_is_slow_until_the_residual_is_halved(halved, slow, after):
         assert found.least == min(2.0, least)
         assert not found.elastic
         np.testing.assert_allclose(found.s, [-2.0])
+
+
+def test_a_state_without_pairs_has_all_gradients():
+    _, state = started(lambda x: (x[0], np.ones(1)))
+    assert confirmed(None, state) is state
 
 
 def test_a_state_without_any_program_is_stuck(monkeypatch):
