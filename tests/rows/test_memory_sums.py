@@ -5,6 +5,7 @@ import numpy as np
 from equipoise.constraints import bind_table, demographic_parity
 from equipoise.models import LinearUnits
 from equipoise.rows import MemoryTable
+from equipoise.rows._memory_counts import COUNTS_REMEMBERED
 
 
 def parity_sums():
@@ -34,7 +35,7 @@ def test_many_points_are_not_kept():
     rows, _, _ = parity_sums()
     for k in range(20):
         rows.thresholded(np.array([1.0, k, 0.1]))
-    assert len(rows._counts) <= 4
+    assert len(rows._counts) <= COUNTS_REMEMBERED
 
 
 def test_other_sums_of_the_same_rows_are_counted_anew():

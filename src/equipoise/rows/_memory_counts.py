@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 
 # Points whose counts are remembered. Chosen: a fit counts some models while it searches, and again in the
-# report, such as the one without constraints.
-COUNTS_REMEMBERED = 4
+# report, such as the one without constraints, which a fit of AUCs counts four models before that.
+COUNTS_REMEMBERED = 8
 
 
 class MemoryCounts(RowSums):
