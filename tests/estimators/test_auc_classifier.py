@@ -163,7 +163,21 @@ def test_caps_are_used_up_and_not_met_by_small_scores_alone(rules, least, most, 
     assert least <= measured(scores, positive, ~positive) <= most
     assert model.status_.name == "CONVERGED"
     assert model.report_.problems_solved <= 10
-    assert "kept from shrinking" in model.result_.message
+    assert "limits the objective itself" in model.result_.message
+
+
+def test_no_model_under_a_cap_on_the_objective_is_better():
+    """Such a model is not made exact, which takes hundreds of steps and moves it away from the cap."""
+    model = AUCClassifier(2.0 * auc() <= 1.5).fit(DATA.X, DATA.y)
+    assert 0.75 - 1e-3 <= model.report_.ranking[1] <= 0.75
+    assert "no model that keeps them is better by more" in model.result_.message
+    assert model.n_iter_ < 150
+
+
+def test_caps_of_single_groups_do_not_limit_the_objective():
+    model = AUCClassifier(auc("female", "female") <= 0.7).fit(DATA.X, DATA.y, GROUPS)
+    assert all(line.holds for line in model.report_.constraints)
+    assert "limits the objective" not in model.result_.message
 
 
 def test_a_cap_beside_a_bound_on_a_gap():

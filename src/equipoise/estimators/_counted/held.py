@@ -10,9 +10,9 @@ import numpy as np
 from equipoise._status import Status
 from equipoise.estimators._counted.candidate import COUNTED, Candidate
 from equipoise.estimators._counted.fixed import MARGIN, can_fix
-from equipoise.estimators._counted.search import SPARE_RANGE, Search, Stage
+from equipoise.estimators._counted.search import LITTLE_GAIN, SPARE_RANGE, Search, Stage
 from equipoise.estimators._counted.secant import Secant
-from equipoise.estimators._counted.shifting import LITTLE_GAIN, sharpened, sharpness_for
+from equipoise.estimators._counted.shifting import sharpened, sharpness_for
 from equipoise.estimators._counted.turning import turned
 from equipoise.problems import LearningProblem
 from equipoise.rows import MemorySums

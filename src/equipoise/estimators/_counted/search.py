@@ -39,6 +39,11 @@ SPARE_RANGE = 2e-3, 5e-3
 # The same where nothing that is counted has a threshold: AUCs change by one pair of rows at a time, and can
 # be met closely. Chosen.
 SPARE_OF_AUCS = 3e-4
+
+# Bounds that are not used up leave something to gain in the objective. A model is good enough where that
+# is at most the first number and some bound is used up, or at most the second number. Chosen.
+LITTLE_GAIN, NEGLIGIBLE_GAIN = 0.01, 0.003
+
 # A bound on AUCs that is broken by more than so many times `SPARE_OF_AUCS` is not broken because of smooth
 # steps, and no shift will mend it. Chosen: where one AUC was trained for alone on 60 to 500 rows, sharper
 # steps and smaller penalties gained 4 at the most.

@@ -12,7 +12,8 @@ from equipoise.estimators._counted.candidate import (
     counted_at,
     counted_minus_smooth,
 )
-from equipoise.estimators._counted.search import Search, Stage
+from equipoise.estimators._counted.limit import at_limit
+from equipoise.estimators._counted.search import LITTLE_GAIN, NEGLIGIBLE_GAIN, Search, Stage
 from equipoise.estimators._counted.secant import Secant
 from equipoise.estimators._counted.threshold import with_threshold
 from equipoise.problems import LearningProblem
@@ -48,10 +49,6 @@ SHIFTS_AFTER_FINISHING = 2
 # Where no model has kept its bounds so far, the last shift adds this many times the violation: a bound
 # that is too tight serves better than one that is broken. Chosen.
 OVERSHOOT = 1.5
-
-# Bounds that are not used up leave something to gain in the objective. A model is good enough where that
-# is at most the first number and some bound is used up, or at most the second number. Chosen.
-LITTLE_GAIN, NEGLIGIBLE_GAIN = 0.01, 0.003
 
 # What a previous model has left of a bound is kept as it is between these multiples of `Search.spare`, so
 # that the model does not move because of them. Chosen.
@@ -147,8 +144,11 @@ def finished(search: Search, fit: Candidate, last_chance: bool = False) -> Candi
     """Return the fit solved to the end, if it still keeps its bounds and is certified.
 
     Twice more with a new shift, where a bound breaks on the way; a model that then leaves more of its bounds
-    than is worth leaving is only taken where it is the `last_chance`.
+    than is worth leaving is only taken where it is the `last_chance`. A fit that no model can surpass is
+    kept as it is.
     """
+    if (best := at_limit(search, fit)) is not None and search.is_useful(best):
+        return best
     if not search.rough and fit is search.tried[-1]:
         return fit if fit.certified and search.is_useful(fit) else None
     if not (fit.keeps_bounds and search.is_useful(fit)) or search.has_ended(fit):
@@ -161,7 +161,9 @@ def finished(search: Search, fit: Candidate, last_chance: bool = False) -> Candi
         shifted = end.problem.shifted(shift_at(search, end.problem, end))
         end = search.solve(shifted, end.x, end.result, False)
     loose = not last_chance and end.unused > max(LITTLE_GAIN, fit.unused)
-    return end if end.certified and search.is_useful(end) and not loose else None
+    if loose or not (end.certified and search.is_useful(end)):
+        return None
+    return at_limit(search, end) or end
 
 
 def is_settled(search: Search, fit: Candidate) -> bool:

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from equipoise.estimators._counted.candidate import Candidate
-from equipoise.estimators._counted.search import Search, Stage
-from equipoise.estimators._counted.shifting import LITTLE_GAIN
+from equipoise.estimators._counted.search import LITTLE_GAIN, Search, Stage
 from equipoise.problems import LearningProblem
 from equipoise.run import Verdict
 from equipoise.sets import Polytope
@@ -75,7 +74,9 @@ class HoldSpread(Stage):
             found = self._first(search)  # 3
         finally:
             search.tried = shrunk + search.tried
-        if found is not None and slope @ found.x <= (1.0 + ON_PLANE) * least:
+        if found is None or found.result.verdict.claim is not None:
+            return found
+        if slope @ found.x <= (1.0 + ON_PLANE) * least:
             verdict = Verdict(found.result.status, near=found.result.near, claim=HELD)
             found = replace(found, result=found.result.judged(verdict))
         return found
