@@ -137,10 +137,12 @@ class Training:
         binding: Binding,
         unconstrained: Unconstrained,
         similar: Candidate | None = None,
+        rough: bool = False,
     ) -> Candidate:
         """Solve under the constraints; on counted rates if the task asks for it.
 
-        `similar` is a fit under nearly the same constraints, to continue from.
+        `similar` is a fit under nearly the same constraints, to continue from; `rough` where it is not so
+        near that every problem on the way should be solved to the end.
         """
         task, runner = self.task, self.runner
         allowed = allowances(binding, problem.facts.rounding, runner.tol)
@@ -168,6 +170,7 @@ class Training:
                 class_factors=self._class_factors(),
                 asks_errors=task.costs is not None,
                 repair=task.repair,
+                rough=rough,
             )
         runner.budget.enter("solving")
         fit = measure(problem, runner.solve(problem, start, last), allowed)

@@ -60,11 +60,13 @@ def fit_counted(
     class_factors: np.ndarray | None = None,
     asks_errors: bool = False,
     repair: bool = True,
+    rough: bool = False,
 ) -> Candidate:
     """Fit so that the bounds hold on counted rates, at little loss; see `Search` for the arguments.
 
     Without `class_factors` errors are not what the objective stands for. Without `repair` the last stage
-    is left out, and the closest model returned. Where the budget ends first
+    is left out, and the closest model returned. With `rough`, problems on the way are solved roughly although
+    there is a `previous` one. Where the budget ends first
     (time, Ctrl-C, the callback), the best model so far is returned with the reason as its status.
     """
     factors = np.ones(2) if class_factors is None else class_factors
@@ -72,6 +74,7 @@ def fit_counted(
     search = Search(
         problem, start, runner, allowed, unconstrained, previous, factors, judges, asks_errors
     )
+    search.rough = search.rough or rough
     found = run_stages(search, STAGES if repair else STAGES[:-1], no_worse_than_simple)
     if found is not None:
         return found

@@ -100,6 +100,8 @@ class Search:
     rough : bool
         Whether problems on the way are solved roughly: not any more once an exact solution has broken bounds
         that the rough one kept.
+    rough_tol : float
+        The residual of rough solutions.
     """
 
     problem: LearningProblem
@@ -118,7 +120,7 @@ class Search:
         steps = SPARE_ROWS * largest_steps(self.problem)
         least = SPARE_RANGE[0] if self.problem.rows.uses_threshold else SPARE_OF_AUCS
         self.spare = np.clip(steps, least, SPARE_RANGE[1])
-        self.rough = self.previous is None
+        self.rough, self.rough_tol = self.previous is None, rough_tol(self.problem.rows)
 
     @cached_property
     def counted_free(self) -> np.ndarray:
@@ -162,7 +164,7 @@ class Search:
             last = self.tried[-1]
             self.tried[-1] = replace(last, result=replace(last.result, state=None))
         most = MOST_ROUGH_STEPS if rough else None
-        enough = rough_tol(problem.rows) if rough else 0.0
+        enough = self.rough_tol if rough else 0.0
         result = self.runner.solve(problem, x, previous, rough=enough, max_steps=most)
         found = measure(self.problem, result, self.allowed, problem)
         self.tried.append(found)

@@ -30,6 +30,7 @@ from equipoise.estimators._scoring.measure import ACCURACY, Scoring
 from equipoise.estimators._scoring.parts import blocks_of, parts_by_content
 from equipoise.estimators._training import Training
 from equipoise.problems import LearningProblem
+from equipoise.run import Result
 from equipoise.terms import TruncatedLogistic
 
 FIRST = "logistic loss"
@@ -118,6 +119,9 @@ class Contest:
         self.chosen, self.solved = FIRST, first.fit.problems_solved
         self.scores: dict[str, np.ndarray] = {}
         self.rows = 0
+        # by objective, what the fit to a part of the rows has found: coefficients, and the result
+        here = first.training.units.coefficients(first.fit.x), first.fit.result
+        self.found: dict[str, tuple[Any, Result]] = {FIRST: here}
 
     def hold(self, fits_again: bool) -> None:
         """Compare the objectives, fit the best of them to all rows, and use up the bounds."""
@@ -126,13 +130,15 @@ class Contest:
         self._compare()
         name = self._winner()
         if name != FIRST and budget.wish is None:
-            rival = self._begun(self.first.training.changed(**self.rivals[name]))
+            rival = self._begun(self.first.training.changed(**self.rivals[name]), name)
             if fits_again:
                 self.best, self.chosen, self.best_score = rival, name, math.nan
                 return
             with budget.limited(self.steps):  # 2
                 start = rival.fit
-                fit = rival.training.fit(rival.problem, rival.binding, self.unconstrained, start)
+                fit = rival.training.fit(
+                    rival.problem, rival.binding, self.unconstrained, start, rough=True
+                )
             self.solved += fit.problems_solved
             self._take(replace(rival, fit=fit), name)
         if not fits_again and budget.wish is None:
@@ -177,7 +183,7 @@ class Contest:
             if self.runner.budget.wish is not None:
                 return
             try:  # the others share the model of the first
-                own_scores = self._scored(part.changed(**change) if change else part, blocks)
+                own_scores = self._scored(part.changed(**change) if change else part, name, blocks)
             except _check.InputError:  # a group is too small in this part
                 return
             if own_scores is not None:
@@ -185,12 +191,14 @@ class Contest:
         if len(scores) > 1 and FIRST in scores:
             self.scores, self.rows = scores, rows
 
-    def _scored(self, part: Training, blocks: list[np.ndarray]) -> np.ndarray | None:
+    def _scored(self, part: Training, name: str, blocks: list[np.ndarray]) -> np.ndarray | None:
         """Fit a part of the rows and return the scores on blocks of all; None where no fit succeeds."""
         near = self._continued(self._begun(part), rough=True)
         if not near:
             return None
         best = min(near, key=lambda fitted: fitted.fit.violation)
+        if name != FIRST:
+            self.found[name] = part.units.coefficients(best.fit.x), best.fit.result
         model = best.training, best.problem.rows, best.fit.x
         return self.measure.of(*model, self.first.training.table, *blocks)
 
@@ -206,17 +214,18 @@ class Contest:
                 best = name
         return best
 
-    def _begun(self, training: Training) -> Fitted:
-        """Return another training, with the first fit as its model so far."""
+    def _begun(self, training: Training, name: str = FIRST) -> Fitted:
+        """Return another training, with what was found for an objective as its model so far."""
         first = self.first
         binding = training.bind()
         if binding.names != first.binding.names:
             raise _check.InputError(training.task.owner, "other rules", "constraints")
         problem = training.problem(binding)
-        x = training.units.parameters(*first.training.units.coefficients(first.fit.x))
-        certificate = replace(first.fit.result.certificate, x=x)
-        verdict = replace(first.fit.result.verdict, near=None)
-        result = first.fit.result.judged(verdict, x=x, certificate=certificate, state=None)
+        coefficients, found = self.found.get(name, self.found[FIRST])
+        x = training.units.parameters(*coefficients)
+        certificate = replace(found.certificate, x=x)
+        verdict = replace(found.verdict, near=None)
+        result = found.judged(verdict, x=x, certificate=certificate, state=None)
         return Fitted(training, binding, problem, measured(problem, result, first.fit.allowed))
 
     def _continued(self, begun: Fitted, rough: bool = False) -> list[Fitted]:
