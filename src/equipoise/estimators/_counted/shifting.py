@@ -112,7 +112,7 @@ class ShiftAgain(Stage):
             if not last.success:
                 break
             missing = self._shift_still_missing(search, sharp, search.tried[-1])
-            off = float(np.abs(missing - secant.shift).max())
+            off = float(np.abs(missing - secant.shift).max(initial=0.0))
             if attempt >= SHIFTS_AT_LEAST and off > MUST_SHRINK * least:
                 break
             least = min(least, off)
