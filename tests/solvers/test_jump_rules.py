@@ -12,7 +12,8 @@ from equipoise.solvers._newton.chord import FAST_JUMP
 from equipoise.solvers._newton.jump import MAX_ACTIVE, MAX_JUMP, JumpDirection, jump, newton
 from equipoise.solvers._newton.pair import Pair, pair_at
 from equipoise.solvers._newton.preconditioner import Preconditioner
-from equipoise.solvers._newton.quasi import _first
+from equipoise.solvers._newton.quasi import PATIENCE, STEPS_WITHOUT, _first, quasi_jump
+from equipoise.solvers._newton.state import State
 
 NONE = np.zeros(0)
 
@@ -152,3 +153,17 @@ def test_the_first_curvature_is_measured_down_the_face_of_the_domain():
     (change,) = _first(problem, at, 4).changes
     np.testing.assert_allclose(change.s, [0.0, -1.5])
     np.testing.assert_allclose(change.y, [0.0, -4.5])
+
+
+@pytest.mark.parametrize(
+    ("slow", "jumps"), [(0, True), (39, True), (40, False), (59, False), (60, True), (100, False)]
+)
+def test_jumps_with_learned_curvature_rest_for_a_while(slow, jumps, monkeypatch):
+    """Forty jumps that gain little are followed by twenty steps without any."""
+    assert (PATIENCE, STEPS_WITHOUT) == (40, 20)
+    problem = quadratic(np.diag([1.0, 2.0]), [1.0, 1.0])
+    at = pair_at(problem, problem.at(np.zeros(2)), NONE)
+    landed, after = quasi_jump(problem, State(at, NONE, 1.0, 0.5, slow=slow), 4)
+    assert (landed is not None) == jumps
+    assert after.learned is not None
+    assert after.slow == slow

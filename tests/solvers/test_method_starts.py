@@ -3,6 +3,7 @@
 import inspect
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -31,6 +32,7 @@ from equipoise.solvers._multiplier_model.network import MultiplierNetwork
 from equipoise.solvers._newton.first_penalty import first_penalty_beside
 from equipoise.solvers._penalty.linearised_penalty import LinearProgramError
 from equipoise.solvers._penalty.steering import Add
+from equipoise.solvers._wrappers import best_certified
 
 from .lines import line
 
@@ -206,3 +208,38 @@ def test_one_is_enough_of_everything(method, parameter):
     for wrong in (-1, 0.5, "1"):
         with pytest.raises((ValueError, TypeError), match=f"`{parameter}`"):
             method(**{parameter: wrong})
+
+
+# ------------------------------------------------------------------ the best certified output
+
+
+class Guessing:
+    """Ends at a point with multipliers that have wrong signs."""
+
+    def step(self, problem, state, t, rng):
+        return state
+
+    def verdict(self, state):
+        return Status.STALLED
+
+    def output(self, state):
+        return np.array([1.0]), np.array([2.0, -5.0])
+
+
+def test_multipliers_are_examined_without_their_negative_parts(monkeypatch):
+    asked = []
+
+    def certified(problem, x, multipliers, second_order):
+        asked.append(multipliers if multipliers is None else multipliers.tolist())
+        return SimpleNamespace(residual=1.0, multipliers=multipliers)
+
+    monkeypatch.setattr(best_certified, "certify", certified)
+    method = SimpleNamespace(solver=Guessing(), every=20)
+    state = best_certified.Best(None, np.zeros(1), None, math.inf)
+    after = best_certified.BestCertified.step(method, None, state, 0, None)
+    assert asked == [[2.0, 0.0], None]
+    assert (after.x.tolist(), after.multipliers.tolist(), after.residual) == (
+        [1.0],
+        [2.0, 0.0],
+        1.0,
+    )

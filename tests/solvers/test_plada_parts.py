@@ -226,3 +226,17 @@ def test_quadratic_programs_in_a_box(seed):
     L = np.linalg.cholesky(H).T
     exact = lsq_linear(L, np.linalg.solve(L.T, r), (-1, 1), "bvls", tol=1e-15).x
     np.testing.assert_allclose(s, exact, atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_quadratic_programs_in_a_box_may_be_singular_and_badly_scaled(seed):
+    """The slope is 0 inside, and points outwards on the faces."""
+    rng = np.random.default_rng(seed)
+    k = int(rng.integers(2, 8))
+    R = rng.normal(size=(int(rng.integers(1, 9)), k)) * 10.0 ** rng.uniform(-2, 2, k)
+    H, r = R.T @ R / np.trace(R.T @ R), 0.3 * rng.normal(size=k)
+    s = _box_qp(H, r)
+    slope = H @ s - r
+    assert np.abs(s).max() <= 1.0 + 1e-15
+    outwards = np.where(np.abs(s) >= 1 - 1e-9, np.maximum(np.sign(s) * slope, 0.0), np.abs(slope))
+    assert outwards.max() <= 1e-10
