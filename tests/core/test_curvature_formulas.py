@@ -165,6 +165,11 @@ def test_curvature_in_words():
     assert bent.positive
 
 
+def test_a_flat_direction_is_no_saddle():
+    assert Curvature(-1.0, -1e-300).negative
+    assert not Curvature(-1.0, 0.0).negative
+
+
 def test_a_subspace_that_may_not_hold_the_cone_gives_no_lower_bound():
     found = lanczos.LeastCurvature(2.0, 0.5, 0.25, 3.0, np.ones(1), 4)
     cone = cone_at(affine(np.eye(2), np.zeros(2)), -np.ones(2), np.zeros(2))
