@@ -57,6 +57,7 @@ def _cases(data: Any) -> list[Case]:
         Case("sex x race, parity", crossed, demographic_parity, "DemographicParity", 3.0),
         Case("sex x race, equalised odds", crossed, equalized_odds, "EqualizedOdds", 10.0),
         Case(f"{GENERATED} groups, parity", drawn, demographic_parity, "DemographicParity", 10.0),
+        Case(f"{GENERATED} groups, equalised odds", drawn, equalized_odds, "EqualizedOdds", 10.0),
     ]
 
 

@@ -49,6 +49,28 @@ def test_bounds_finer_than_the_rows_of_a_group_are_kept(tiny, monkeypatch, fixab
     assert model.report_.accuracy > max(y.mean(), 1 - y.mean())  # of the two constants
 
 
+@pytest.fixture(scope="module")
+def many():
+    """Groups drawn at random, so many that chance alone sets their rates apart."""
+    rng = np.random.default_rng(5)
+    X, group = rng.normal(size=(8000, 40)), rng.integers(0, 25, 8000)
+    chances = 1 / (1 + np.exp(1.0 - X @ rng.normal(scale=0.35, size=40)))
+    return X, (rng.random(8000) < chances).astype(int), np.array([f"g{g}" for g in group])
+
+
+def test_small_steps_keep_bounds_over_many_rates(many, monkeypatch):
+    """Shifts move the model so far that other groups break their bounds."""
+    monkeypatch.setattr("equipoise.estimators._counted.fixed.MAX_DENSE_ENTRIES", 0)
+    X, y, groups = many
+    model = ConstrainedClassifier(equalized_odds(0.08)).fit(X, y, sensitive_features=groups)
+    predicted = model.predict(X)
+    assert odds_gap(y, predicted, groups) <= 0.08 + 1e-12
+    assert "small steps" in model.report_.status
+    free = ConstrainedClassifier().fit(X, y).predict(X)
+    assert odds_gap(y, free, groups) > 0.16
+    assert (predicted == y).mean() > (free == y).mean() - 0.02
+
+
 def test_held_predictions_make_numbers_of_small_rates(tiny):
     _, y, groups = tiny
     terms = bind(demographic_parity(0.05), y, groups).terms

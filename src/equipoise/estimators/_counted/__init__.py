@@ -25,6 +25,7 @@ from equipoise.estimators._counted.shifting import (
     ShiftAgain,
 )
 from equipoise.estimators._counted.simple import best_simple, no_worse_than_simple
+from equipoise.estimators._counted.small_steps import SmallSteps
 from equipoise.estimators._counted.spread import HoldSpread
 from equipoise.estimators._runner import Runner
 from equipoise.problems import LearningProblem
@@ -42,6 +43,7 @@ STAGES: tuple[Stage, ...] = (
     Prove(),
     TurnPredictions(),
     HoldFew(),
+    SmallSteps(),
     *SHIFTING,
     FinishBest(),
     Repair(),

@@ -91,7 +91,7 @@ def turned_over(
     if not models or not can_fix(problem, models[0].allowed):
         return []
     rows = problem.rows.gathered()
-    matrix = None if is_wide(problem) else _matrix(problem)
+    matrix = None if is_wide(problem) else score_matrix(problem)
     seen: set[bytes] = set()
     patterns: dict[bytes, Candidate | None] = {}
     used = rows.sums.used
@@ -130,7 +130,7 @@ def best_with(
     return measure(problem, result, fit.allowed, fixed)
 
 
-def _matrix(problem: LearningProblem) -> np.ndarray:
+def score_matrix(problem: LearningProblem) -> np.ndarray:
     """Return the matrix that makes scores of parameters."""
     push = problem.rows.scored(np.zeros(problem.dim)).push
     assert push is not None

@@ -49,13 +49,16 @@ class Simple:
     error: float
     claim: str
 
-    def candidate(self, search: Search) -> Candidate:
-        """Return it as a model of the search, with a certificate."""
+    def candidate(self, search: Search, multipliers: np.ndarray | None = None) -> Candidate:
+        """Return it as a model of the search, with a certificate; `multipliers` are fitted if not given."""
         problem, last = search.problem, search.tried[-1].result
         shifted = problem.shifted(counted_minus_smooth(problem, self.x))
         verdict = Verdict(Status.FEASIBLE, claim=self.claim)
         result = last.judged(
-            verdict, x=self.x, certificate=certify(shifted, self.x, second_order=False), state=None
+            verdict,
+            x=self.x,
+            certificate=certify(shifted, self.x, multipliers, second_order=False),
+            state=None,
         )
         return measure(problem, result, search.allowed, shifted)
 
