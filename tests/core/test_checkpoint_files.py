@@ -250,3 +250,20 @@ def test_values_come_back_as_they_were(value):
     else:
         assert again == value
     assert b"".join(pack(again, {})) == b"".join(pack(value, {}))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b'{"arrays":[],"contents":1,"contents":2}', "the same name twice"),
+        (b'{"arrays":[],"contents":1,"more":2}', "something beside its arrays and contents"),
+        (b'{"arrays":[]}', "something beside its arrays and contents"),
+        (b'{"arrays":[],"contents":1e999}', "it holds 1e999"),
+        (b'{"arrays":[],"contents":NaN}', "it holds NaN"),
+    ],
+)
+def test_texts_that_readers_understand_differently_are_refused(text, message):
+    body = len(text).to_bytes(8, "little") + text
+    sealed = MAGIC + hashlib.sha256(body).digest() + body
+    with pytest.raises(UnreadableError, match=message):
+        unpack(sealed, storable_types())

@@ -82,7 +82,14 @@ def unpack(data: bytes, types: Types, like: Array | None = None, form: Form = CH
 
 def _opened(body: memoryview, types: Types, like: Array | None) -> Any:
     length = int.from_bytes(body[:LENGTH], "little")
-    parsed = json.loads(bytes(body[LENGTH : LENGTH + length]), parse_constant=_refuse)
+    parsed = json.loads(
+        bytes(body[LENGTH : LENGTH + length]),
+        parse_constant=_refuse,
+        parse_float=_finite,
+        object_pairs_hook=_each_once,
+    )
+    if parsed.keys() != {"arrays", "contents"}:
+        raise UnreadableError("it holds something beside its arrays and contents")
     arrays, rest = [], body[LENGTH + length :]
     for header in parsed["arrays"]:
         sort, shape, order = header
@@ -119,6 +126,19 @@ def _array_from(
         raise UnreadableError("it is shorter than its arrays")
     array = np.frombuffer(data[:size], dtype).reshape(shape, order=order)
     return array.copy(order=order), data[size:]
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _refuse(text)
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return what an object of the text holds; readers differ in which of two equal names they take."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise UnreadableError("it holds the same name twice")
+    return found
 
 
 def _refuse(constant: str) -> Any:
