@@ -21,7 +21,7 @@ from equipoise.solvers import (
 )
 from equipoise.solvers._methods import exact_penalty
 from equipoise.solvers._methods.augmented_newton import PENALTY_WITH_MULTIPLIERS
-from equipoise.solvers._methods.level_set import SHARE_OF_ACCURACY
+from equipoise.solvers._methods.level_set import FEASIBILITY_ACCURACY, SHARE_OF_ACCURACY
 from equipoise.solvers._methods.smoothing import (
     FIRST_WIDTH,
     LEAST_WIDTH,
@@ -30,6 +30,7 @@ from equipoise.solvers._methods.smoothing import (
 )
 from equipoise.solvers._multiplier_model.network import MultiplierNetwork
 from equipoise.solvers._newton.first_penalty import first_penalty_beside
+from equipoise.solvers._parts import backtracking
 from equipoise.solvers._penalty.linearised_penalty import LinearProgramError
 from equipoise.solvers._penalty.steering import Add
 from equipoise.solvers._wrappers import best_certified
@@ -55,6 +56,17 @@ def test_an_oracle_of_levels_ends_far_below_its_accuracy(accuracy, expected):
     assert solver.eps_opt == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("accuracy", [0.1 * FEASIBILITY_ACCURACY, 10 * FEASIBILITY_ACCURACY])
+def test_without_a_level_any_feasible_point_will_do(accuracy):
+    solver, problem = LevelSet(accuracy=accuracy, mu=0.5, eps_opt=1e-6), flat(1)
+    outer = SimpleNamespace(level=math.inf, retries=2)
+    first = solver.inner(problem, outer)
+    assert (first.accuracy, first.target) == (min(accuracy, FEASIBILITY_ACCURACY), 0.0)
+    later = solver.inner(problem, SimpleNamespace(level=3.0, retries=0))
+    assert (later.accuracy, later.target) == (accuracy, -math.inf)
+    assert (later.mu, later.smallest, first.budget) == (0.5, 1e-6, 4 * later.budget)
+
+
 # ------------------------------------------------------------------ the multiplier model
 
 
@@ -68,6 +80,15 @@ def test_multipliers_are_those_of_a_mean_over_the_constraints(m):
     phi = network.start(np.random.default_rng(0))
     np.testing.assert_allclose(state.multipliers, np.abs(network.at(phi, np.ones((m, 2)))) / m)
     assert state.score == (0.0, 3.0)
+
+
+def test_no_squares_of_gradients_are_known_at_the_start():
+    solver, x0 = MultiplierModel(features=np.ones((2, 3)), hidden=(4,)), np.array([3.0, -2.0])
+    state = solver.init(flat(2), x0)
+    assert not state.x_squares.any()
+    assert not state.phi_squares.any()
+    assert state.phi_squares.size == MultiplierNetwork((3, 4, 1)).dim
+    assert (state.score, state.phi) == ((math.inf, math.inf), None)
 
 
 def test_of_equal_candidates_the_first_is_kept():
@@ -243,3 +264,18 @@ def test_multipliers_are_examined_without_their_negative_parts(monkeypatch):
         [2.0, 0.0],
         1.0,
     )
+
+
+# ------------------------------------------------------------------ backtracking
+
+
+@pytest.mark.parametrize(("share", "longest"), [(0.5, True), (2.0, False)])
+@pytest.mark.parametrize("n", [0.1, 10.0])
+def test_values_that_rounding_hides_are_replaced_by_gradients(n, share, longest):
+    """The value never falls, though the slope is 1: where rounding hides the fall, the slope is believed."""
+    y = np.ones(1)
+    size = n / share / (backtracking.TOO_CLOSE * backtracking.rounding(y))
+    problem = FunctionProblem(lambda x: (size, np.ones(1)), dim=1)
+    point, taken, _ = backtracking.Backtracking().descend(problem, problem.at(y), n)
+    assert (taken == n) == longest
+    assert point.x[0] == pytest.approx(1.0 - taken)
