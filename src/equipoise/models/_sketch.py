@@ -86,11 +86,14 @@ class Sketch:
     @property
     def is_exact(self) -> bool:
         """Whether Gram matrices are of all rows, and exact but for rounding in double precision."""
-        whole = isinstance(self.index, range) and self._features.on_host
+        whole = isinstance(self.index, range) and self._features.dtype.itemsize >= 8
+        whole = whole or (isinstance(self.index, range) and self._features.on_host)
         return whole and not self.diagonal and self._dtype == np.float64 and not self._sparse
 
     def product_of_all(self, weights: np.ndarray) -> np.ndarray:
         """Return ``J' diag(weights) J`` (dim, dim) for weights of any sign."""
+        if self._rows is not None and is_tensor(self._rows):
+            return to_numpy(self._rows.T @ (self._rows * like(weights, self._rows)[:, None]))
         d = self._features.shape[1] + self._intercept
         total = np.zeros((d, d))
         for some in self._pieces():
