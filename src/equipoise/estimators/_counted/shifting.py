@@ -113,7 +113,8 @@ class ShiftAgain(Stage):
                 break
             missing = self._shift_still_missing(search, sharp, search.tried[-1])
             off = float(np.abs(missing - secant.shift).max(initial=0.0))
-            if attempt >= SHIFTS_AT_LEAST and off > MUST_SHRINK * least:
+            wide = search.problem.dim > search.problem.rows.n_rows  # sharper ones are costly then
+            if not wide and attempt >= SHIFTS_AT_LEAST and off > MUST_SHRINK * least:
                 break
             least = min(least, off)
             if search.problem.rows.is_constant(last.x):  # counted rates say nothing of the shift
