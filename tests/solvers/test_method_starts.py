@@ -82,6 +82,12 @@ def test_multipliers_are_those_of_a_mean_over_the_constraints(m):
     assert state.score == (0.0, 3.0)
 
 
+def test_a_hidden_layer_may_have_one_unit():
+    assert MultiplierModel(hidden=(1, 2)).hidden == (1, 2)
+    with pytest.raises(ValueError, match="MultiplierModel: `hidden`"):
+        MultiplierModel(hidden=(0,))
+
+
 def test_no_squares_of_gradients_are_known_at_the_start():
     solver, x0 = MultiplierModel(features=np.ones((2, 3)), hidden=(4,)), np.array([3.0, -2.0])
     state = solver.init(flat(2), x0)
