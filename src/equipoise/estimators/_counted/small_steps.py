@@ -16,7 +16,7 @@ from equipoise.estimators._counted.candidate import (
     largest_steps,
 )
 from equipoise.estimators._counted.fixed import can_fix, score_matrix
-from equipoise.estimators._counted.search import Search, Stage
+from equipoise.estimators._counted.search import SPARE_RANGE, Search, Stage
 from equipoise.estimators._counted.shifting import sharpened, sharpness_for
 from equipoise.estimators._counted.simple import Simple
 from equipoise.problems import LearningProblem
@@ -87,7 +87,7 @@ class SmallSteps(Stage):
 
 
 def _is_for(problem: LearningProblem, allowed: np.ndarray) -> bool:
-    """Whether many rates are bounded, all by counting and linearly, and the rows are at hand.
+    """Whether many coarse rates are bounded, all by counting and linearly, and the rows are at hand.
 
     Not on small data, where all predictions can be fixed in the end, which leads to more accurate models.
     """
@@ -97,8 +97,9 @@ def _is_for(problem: LearningProblem, allowed: np.ndarray) -> bool:
         return False
     if can_fix(problem, allowed):
         return False
-    many = np.unique(combination.coefficients[1:].indices).size >= MANY_RATES
-    return many and rows.n_rows * problem.dim <= MOST_ENTRIES
+    used = np.unique(combination.coefficients[1:].indices)
+    coarse = rows.largest[used].max() > SPARE_RANGE[0]  # else shifts settle, at a certified model
+    return bool(used.size >= MANY_RATES and coarse and rows.n_rows * problem.dim <= MOST_ENTRIES)
 
 
 def _smallest(
