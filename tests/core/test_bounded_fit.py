@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from equipoise._problem import Kinks
+from equipoise.certificate import _bounded, near_kinks
 from equipoise.certificate import _kinks as module
-from equipoise.certificate import near_kinks
-from equipoise.certificate._kinks import RIDGES, bounded_least_squares
+from equipoise.certificate._bounded import RIDGES, bounded_least_squares
 
 from .affine import affine
 
@@ -40,10 +40,22 @@ def test_the_fit_is_the_solution_to_ten_digits(seed):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_proximal_steps_alone_take_the_ridge_away(seed, monkeypatch):
-    monkeypatch.setattr(module, "lstsq", lambda A, *_, **__: [np.zeros(A.shape[1])])
+    monkeypatch.setattr(_bounded, "lstsq", lambda A, *_, **__: [np.zeros(A.shape[1])])
     matrix, target, high, w = made(np.random.default_rng(seed), 3.0)
     found = bounded_least_squares(matrix, target, high)
     np.testing.assert_allclose(found, w, rtol=1e-10, atol=1e-10 * high.min())
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_residual_of_nothing_is_found_among_columns_that_depend_on_each_other(seed):
+    """A ridge spreads the weight over all columns, also over those that have a price."""
+    rng = np.random.default_rng(seed)
+    columns, w = rng.normal(size=(10, 30)), np.zeros(30)
+    w[:10] = rng.uniform(0.1, 10.0, size=10)
+    price = np.where(w > 0.0, 0.0, rng.uniform(1e-7, 1e-4, size=30))
+    matrix, target = np.vstack((columns, price)), np.append(columns @ w, 0.0)
+    found = bounded_least_squares(matrix, target, np.full(30, np.inf))
+    assert np.linalg.norm(matrix @ found - target) <= 1e-12 * np.linalg.norm(target)
 
 
 def test_columns_that_nearly_depend_on_each_other_are_told_apart():
@@ -65,7 +77,7 @@ def test_another_ridge_is_tried_where_the_first_does_not_do(flag, ridges, monkey
     monkeypatch.setattr(daqp, "solve", noted)
     found = bounded_least_squares(np.array([[2.0], [0.0]]), np.array([3.0, 1.0]), np.array([9.0]))
     assert found == pytest.approx([1.5])
-    assert seen == pytest.approx(np.repeat(ridges, module.PROXIMAL_STEPS), rel=1e-6)
+    assert seen == pytest.approx(np.repeat(ridges, _bounded.PROXIMAL_STEPS), rel=1e-6)
 
 
 @pytest.mark.parametrize(("most", "fitted"), [(500, 4), (3, 3)])

@@ -8,8 +8,8 @@ import pytest
 from equipoise import Facts, FunctionProblem, near_stationarity, sets
 from equipoise.certificate import _cutting_planes as planes
 from equipoise.certificate import _near_stationarity as module
+from equipoise.certificate._bounded import bounded_least_squares
 from equipoise.certificate._cutting_planes import _PlaneModel
-from equipoise.certificate._kinks import bounded_least_squares
 from equipoise.certificate._near_stationarity import _is_solvable, near_within
 from equipoise.certificate._smooth import _error
 from equipoise.problems import ProximalProblem

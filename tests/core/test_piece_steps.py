@@ -93,7 +93,9 @@ def test_rounds_end_at_the_tolerance_or_after_many_without_a_gain(rounds):
     assert rounds([0.5] * 10 + [0.4])[:2] == (patience + 12, None)
     falling = [0.89**k for k in range(61)]
     assert rounds(falling, tol=1e-9)[:2] == (60, None)
-    slow = [0.91**k for k in range(61)]
+    steady = [0.95**k for k in range(61)]  # no round is much of a gain, but a few together are
+    assert rounds(steady, tol=1e-9)[:2] == (60, None)
+    slow = [0.995**k for k in range(61)]
     assert rounds(slow, tol=1e-9)[:2] == (patience + 2, None)
     assert rounds([math.inf])[:2] == (60, None)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import lstsq
 
 from equipoise import _check
 from equipoise._array import norm, to_numpy
 from equipoise._problem import Kinks, Point, Problem
+from equipoise.certificate._bounded import NOTHING, bounded_least_squares
 from equipoise.certificate._examiner import ACTIVE_WITHIN, Certificate, examine
 
 # Scores closer to a kink than one of these times `tol` are moved onto it; tried in turn. Chosen.
@@ -18,16 +18,6 @@ WIDTHS = 1.0, 1e-1, 1e-2, 1e-3, 1e-4
 # Multipliers fitted at the most, those of the largest constraints, for each variable and in all; the fit
 # takes their number cubed. Chosen.
 MULTIPLIERS_PER_VARIABLE, MAX_MULTIPLIERS = 2, 500
-
-# Added to the diagonal of the normal equations, whose columns have length 1 and may depend on
-# each other; the second is tried where the first does not do. Chosen.
-RIDGES = 1e-8, 1e-6
-
-# Proximal-point steps: each divides the error that the ridge makes by about the ridge. Chosen.
-PROXIMAL_STEPS = 3
-
-# Numbers that stand for 0 where they are divided by, and for infinity in a quadratic program.
-NOTHING, ENDLESS = 1e-300, 1e29
 
 # How often bounds on the shares and the multipliers they depend on are fitted in turn, at the
 # most, and the relative change of the bounds that counts as none; chosen.
@@ -121,31 +111,6 @@ def _certified(problem: Problem, kinks: Kinks) -> Certificate:
     bounds = np.maximum(kinks.masses @ weights, NOTHING)
     shares = np.clip(fit[active.size :] / bounds, 0.0, 1.0)
     return examine(problem, _with_shares(point, kinks, shares), weights[1:])
-
-
-def bounded_least_squares(matrix: np.ndarray, target: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Minimise ``|matrix w - target|^2`` over ``0 <= w <= high``; columns may depend on each other."""
-    from daqp import solve
-
-    k, lengths = high.size, np.maximum(np.linalg.norm(matrix, axis=0), NOTHING)
-    A, low, top = matrix / lengths, np.zeros(k), np.minimum(high * lengths, ENDLESS)
-    no_rows, sense = np.zeros((0, k)), np.zeros(k, dtype=np.int32)
-    for ridge in RIDGES:
-        w, H = low, A.T @ A + ridge * np.eye(k)
-        for _ in range(PROXIMAL_STEPS):
-            f = -(A.T @ target + ridge * w)
-            w, _, flag, _ = solve(H, f, no_rows, top, low, sense, primal_tol=1e-12)
-            w = np.clip(w, 0.0, top)
-        if flag == 1:
-            break
-    free = (w > 0.0) & (w < top)
-    step = np.zeros(k)
-    if free.any():  # least squares on A itself: forming A'A has lost half the digits
-        step[free] = lstsq(A[:, free], target - A @ w, 1e-12, lapack_driver="gelsy")[0]
-    better = np.clip(w + step, 0.0, top)
-    if np.linalg.norm(A @ better - target) < np.linalg.norm(A @ w - target):
-        w = better
-    return np.minimum(w / lengths, high)
 
 
 def _with_shares(point: Point, kinks: Kinks, shares: np.ndarray) -> Point:

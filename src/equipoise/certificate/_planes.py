@@ -15,8 +15,8 @@ import numpy as np
 from equipoise import _check
 from equipoise._array import all_finite, norm, to_numpy
 from equipoise._problem import Problem
+from equipoise.certificate._bounded import bounded_least_squares
 from equipoise.certificate._examiner import ACTIVE_WITHIN
-from equipoise.certificate._kinks import bounded_least_squares
 from equipoise.certificate._multipliers import finite_rows
 from equipoise.certificate._pieces import least_by_pieces
 from equipoise.certificate._proof import SHORTEST, UNITS
@@ -33,7 +33,7 @@ MAX_CONSTRAINTS = 200
 # kinks, and planes from near ones are closer to the functions at the point. Chosen.
 DISTANCES = 0.9, 1e-1, 1e-2, 1e-3
 
-# Rounds in a row in which the residual does not fall to this share, after which it gives up; chosen.
+# It gives up where all of so many rounds together do not let the residual fall to this share; chosen.
 LEAST_GAIN, PATIENCE = 0.9, 12
 
 # Where there are so many planes for each variable, or in all, those without weight are dropped. Chosen.
@@ -128,10 +128,12 @@ def near_planes(problem: Problem, x: np.ndarray, tol: float, rounds: int) -> Nea
         near = planes.weighted(w)
         if near.residual <= tol:
             return near
-        stalled = 0 if near.residual <= LEAST_GAIN * least else stalled + 1
+        if near.residual <= LEAST_GAIN * least:
+            least, stalled = near.residual, 0
+        else:
+            stalled += 1
         if stalled > PATIENCE:
             return None
-        least = min(least, near.residual)
         downhill = tangent(problem.domain, x, planes.downhill(w))
         if not all_finite(downhill):
             return None
