@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise import ConstrainedClassifier, NeymanPearsonClassifier
+from equipoise import ConstrainedClassifier, NeymanPearsonClassifier, Status
 from equipoise.datasets import make_census
 from equipoise.estimators import InfeasibleError, InfeasibleWarning
 from equipoise.estimators._counted import fixed, shifting
@@ -93,6 +93,31 @@ def test_a_model_that_costs_much_accuracy_is_not_kept(loss, monkeypatch):
     model.fit(data.X, data.y, sensitive_features=data.groups)
     assert all(line.holds for line in model.report_.constraints)
     assert model.score(data.X, data.y) > 0.75
+
+
+def test_the_best_of_the_models_that_predict_the_same_of_all_rows_is_not_kept(monkeypatch):
+    """Where predictions are held, a certificate does not say that others cost more: some are .1 better."""
+    import equipoise.estimators._counted as counted
+
+    monkeypatch.setattr(shifting, "is_settled", lambda *_: False)
+    monkeypatch.setattr(counted, "STAGES", (counted.FirstShift(), _AllNegative()))
+    data = make_census(300, seed=1)
+    model = ConstrainedClassifier(eq.equal_opportunity(0.3), scoring=None, on_infeasible="raise")
+    model.fit(data.X, data.y, sensitive_features=data.groups)
+    assert all(line.holds for line in model.report_.constraints)
+    assert model.status_ is Status.CONVERGED
+    assert model.score(data.X, data.y) > 1 - data.y.mean() + 0.03
+
+
+class _AllNegative:
+    """A stage that returns the best model that predicts 0 of all rows."""
+
+    name = "giving up"
+
+    def run(self, search):
+        problem = search.problem
+        alike = np.zeros(problem.rows.n_rows, dtype=bool)
+        return fixed.best_with(problem, alike, search.tried[-1], search.runner)
 
 
 @pytest.mark.parametrize("loss", ["logistic", "hinge"])

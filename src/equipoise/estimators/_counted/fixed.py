@@ -79,6 +79,12 @@ def can_fix(problem: LearningProblem, allowed: np.ndarray) -> bool:
     return bool(small and counted and linear and problem.rows.additive and problem.facts.smooth)
 
 
+def is_fixed(fit: Candidate) -> bool:
+    """Whether the model was only compared with those of the same predictions: no counted bound was left."""
+    names = np.array(fit.plain.names)[fit.allowed <= COUNTED]
+    return names.size > 0 and not np.isin(names, fit.problem.names).any()
+
+
 def turned_over(
     problem: LearningProblem, models: Sequence[Candidate], runner: Runner
 ) -> list[Candidate]:

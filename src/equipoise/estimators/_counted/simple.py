@@ -13,6 +13,7 @@ import numpy as np
 from equipoise._status import Status
 from equipoise.certificate import certify
 from equipoise.estimators._counted.candidate import Candidate, counted_minus_smooth, measure
+from equipoise.estimators._counted.fixed import best_with, is_fixed
 from equipoise.estimators._counted.search import BudgetSpentError, Search
 from equipoise.estimators._counted.shifting import (
     STAY_WITHIN,
@@ -24,15 +25,15 @@ from equipoise.estimators._counted.sweep import swept
 from equipoise.estimators._counted.threshold import MOVED
 from equipoise.run import Verdict
 
-# By how much less often a simple model must be wrong to take the place of the one found; beside a certified
+# By how much less often a simple model must be wrong to take the place of the one found; beside an optimal
 # one more, as the simple model is not optimal for any objective. Chosen.
-WORSE, WORSE_IF_CERTIFIED = 0.01, 0.08
+WORSE, WORSE_IF_OPTIMAL = 0.01, 0.08
 MOST_MODELS = 8  # whose thresholds are looked at
-# Beside a certified model, which is rarely far behind, the thresholds of so many are looked at: of the
+# Beside an optimal model, which is rarely far behind, the thresholds of so many are looked at: of the
 # model without constraints and of itself. Chosen.
 FEW_MODELS = 2
 # Thresholds of each that are looked at then. Chosen: neighbours differ by a few rows in ten thousand, and a
-# model that takes the place of a certified one must be better by far more.
+# model that takes the place of an optimal one must be better by far more.
 FEW_THRESHOLDS = 1 << 12
 INTERCEPTS = (1e-3, 0.01, 0.1, 0.3, 1.0, 2.0, 3.0, 5.0)  # of a constant; the best one is taken
 CONSTANT = (
@@ -69,6 +70,7 @@ def no_worse_than_simple(search: Search, found: Candidate) -> Candidate:
     1. keep the model if it keeps its bounds and is about as accurate as the one without constraints
     2. of the simple models that keep the bounds take the most accurate
     3. solve for the model next to it that uses up its bounds; keep that if it is about as accurate
+    4. where the model found is the best one that makes its predictions: the same of the simple one's
     """
     if found.result.status is Status.INFEASIBLE:
         return found  # it is proved that there is no other
@@ -80,6 +82,8 @@ def no_worse_than_simple(search: Search, found: Candidate) -> Candidate:
     if simple is None:
         return found
     near = next_to_or_itself(search, simple)  # 3
+    if not near.certified and is_fixed(found):
+        near = _fixed(search, near)  # 4
     return replace(near, problems_solved=found.problems_solved)
 
 
@@ -92,11 +96,29 @@ def next_to_or_itself(search: Search, simple: Simple) -> Candidate:
     return near
 
 
+def _fixed(search: Search, simple: Candidate) -> Candidate:
+    """Return the best model with the predictions of a simple one; the simple one if it is not certified.
+
+    Nor where keeping scores away from 0 costs more than being optimal gains, as near a tie of scores.
+    """
+    positive = search.problem.rows.gathered().model.predicted(simple.x) > 0
+    best = best_with(search.problem, positive, simple, search.runner)
+    return best if best.certified and best.objective <= simple.objective else simple
+
+
+def _is_optimal(found: Candidate) -> bool:
+    """Whether the model is optimal under its bounds, and not only among those of the same predictions.
+
+    Predictions that are held say little of the objective: all alike, they can cost next to nothing.
+    """
+    return found.certified and not is_fixed(found)
+
+
 def _gain(search: Search, found: Candidate) -> float:
     """Return by how much less a simple model must be wrong to take the place of the one found."""
     if search.asks_errors:
         return 0.0
-    return WORSE_IF_CERTIFIED if found.certified else WORSE
+    return WORSE_IF_OPTIMAL if _is_optimal(found) else WORSE
 
 
 def best_simple(
@@ -116,9 +138,9 @@ def best_simple(
         models.insert(0, np.array([-1.0, 0.0]))
         models.insert(0, np.array([1.0, 0.0]))
     best: Simple | None = None
-    certified = found is not None and found.certified
-    most = FEW_THRESHOLDS if certified and not search.asks_errors else None
-    for x in _distinct(models)[: FEW_MODELS if certified else MOST_MODELS]:
+    optimal = found is not None and _is_optimal(found)
+    most = FEW_THRESHOLDS if optimal and not search.asks_errors else None
+    for x in _distinct(models)[: FEW_MODELS if optimal else MOST_MODELS]:
         sweep = swept(problem, x, allowed, search.class_factors, most)
         better = sweep.best(problem, allowed, below)
         if better is not None:
