@@ -38,6 +38,24 @@ def test_the_fit_is_the_solution_to_ten_digits(seed):
     np.testing.assert_allclose(found, w, rtol=1e-10, atol=1e-10 * high.min())
 
 
+@pytest.mark.parametrize(("condition", "error"), [(1e3, 1e-10), (1e5, 1e-8)])
+def test_weights_are_exact_whatever_residual_is_left_over(condition, error):
+    """What polishing wins is below the rounding error of the residual's length, and still counts."""
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        left, right = (np.linalg.qr(rng.normal(size=(m, 8)))[0] for m in (12, 8))
+        matrix = (left * np.geomspace(1.0, 1.0 / condition, 8)) @ right.T
+        w = np.array([0.0, 0.0, 2.0, 2.0, *rng.uniform(0.5, 1.5, size=4)])
+        held_back = np.array([-1.0, -0.5, 1.0, 0.5, 0.0, 0.0, 0.0, 0.0]) / condition
+        residual = np.linalg.lstsq(matrix.T, held_back, rcond=None)[0]
+        rest = rng.normal(size=12)
+        for _ in range(2):  # once leaves rounding errors
+            rest -= left @ (left.T @ rest)
+        target = matrix @ w + residual + rest / np.linalg.norm(rest)
+        found = bounded_least_squares(matrix, target, np.full(8, 2.0))
+        np.testing.assert_allclose(found, w, atol=error, rtol=0.0)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_proximal_steps_alone_take_the_ridge_away(seed, monkeypatch):
     monkeypatch.setattr(_bounded, "lstsq", lambda A, *_, **__: [np.zeros(A.shape[1])])
