@@ -5,6 +5,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
 from equipoise import Facts, FunctionProblem, Status, sets, solve
 from equipoise.problems import REFERENCES
@@ -291,3 +292,32 @@ def test_what_it_refuses():
         solve(REFERENCES["active"]().problem, "constrained_bundle")
     with pytest.raises(ValueError, match="tol"):
         ConstrainedBundle(tol=0.0)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e3, 1e6])
+@pytest.mark.parametrize("seed", range(4))
+def test_rounding_errors_of_the_values_are_no_distance_from_the_solution(seed, offset):
+    """The root of a rounding error is far above it: at an offset of 1e6 it was 1e-5."""
+    rng = np.random.default_rng(seed)
+    C, c, one = rng.normal(size=(10, 5)), rng.normal(size=10), np.ones(5)
+
+    def problem(offset):
+        return FunctionProblem(
+            lambda x: (offset + np.abs(C @ x - c).sum(), C.T @ np.sign(C @ x - c)),
+            [lambda x: (x.sum() - 1.0, one), lambda x: (1.0 - x.sum(), -one)],
+            domain=sets.Box(-2, 2, dim=5),
+            facts=FACTS,
+        )
+
+    method, given = ConstrainedBundle(tol=1e-8), problem(offset)
+    state = method.init(given, np.zeros(5))
+    for t in range(40):
+        state = method.step(given, state, t, RNG)
+        if method.verdict(state) is not None:
+            break
+    assert method.verdict(state) is Status.CONVERGED
+    cost = np.concatenate((np.zeros(5), np.ones(10)))
+    above = np.block([[C, -np.eye(10)], [-C, -np.eye(10)]])
+    rows, bounds = np.concatenate((one, np.zeros(10)))[None], [(-2, 2)] * 5 + [(None, None)] * 10
+    best = linprog(cost, above, np.concatenate((c, -c)), rows, [1.0], bounds).fun
+    assert problem(0.0).at(state.x).objective == pytest.approx(best, abs=1e-12 * max(offset, 10.0))

@@ -84,7 +84,7 @@ class ConstrainedBundle(Solver[State]):
     tol : float
         Stop where these are at most `tol`: the slope of the weighted sum of planes, the square root of how
         far it lies below the objective at x (a subgradient within that distance of the slope is found
-        within that distance of x), and the violation.
+        within that distance of x) by more than rounding errors, and the violation.
 
     References
     ----------
@@ -153,7 +153,7 @@ class ConstrainedBundle(Solver[State]):
             planes=planes.joined(more, w),
             L=L,
             fall=max(abs(low - float(here[of_objective].max())), error, TINY),
-            residual=max(slope, math.sqrt(gap), state.violation),
+            residual=max(slope, math.sqrt(max(gap - error, 0.0)), state.violation),
             idle=state.idle + 1 if nothing else 0,
         )
 
