@@ -10,7 +10,7 @@ from equipoise._status import Status
 from equipoise.estimators._calibration import Calibration, calibrated
 from equipoise.estimators._counted import Candidate, described, ended_early, measure
 from equipoise.estimators._infeasible import BrokenBound, complain
-from equipoise.estimators._runner import ROUGH_TOL_WITHOUT_JUMPS, Runner
+from equipoise.estimators._runner import Runner
 from equipoise.estimators._threads import suitable_threads
 from equipoise.models import LinearUnits
 from equipoise.problems import Lagrangian, LearningProblem, MeritProblem
@@ -91,7 +91,7 @@ def _solved(problem: LearningProblem, runner: Runner, free: bool) -> Candidate:
         return solved(zero)
     # small weights saturate slowly: start from a classifier that is good for every class
     alike = MeritProblem(problem, Lagrangian(np.ones(problem.n_constraints)))
-    fit = solved(runner.solve(alike, zero, rough=ROUGH_TOL_WITHOUT_JUMPS, max_steps=ROUGH_STEPS).x)
+    fit = solved(runner.solve(alike, zero, rough=True, max_steps=ROUGH_STEPS).x)
     if fit.keeps_bounds or runner.budget.wish is not None:
         return fit
     # large features saturate at once: then from where no score is saturated

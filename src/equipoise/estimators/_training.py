@@ -20,7 +20,7 @@ from equipoise.estimators._counted import (
     measure,
 )
 from equipoise.estimators._rule_checks import is_finite, require_finite, require_ranks
-from equipoise.estimators._runner import Runner, rough_tol
+from equipoise.estimators._runner import Runner
 from equipoise.estimators._task import Task
 from equipoise.models import LinearUnits
 from equipoise.problems import LearningProblem
@@ -119,8 +119,7 @@ class Training:
         problem = self.problem(free)
         start = np.zeros(problem.dim) if self.previous is None else self._previous_x()
         self.runner.budget.enter("without constraints")
-        enough = rough_tol(self._rows or problem.rows) if rough else 0.0
-        result = self.runner.solve(problem, start, rough=enough)
+        result = self.runner.solve(problem, start, rough=rough)
         return Unconstrained.of(problem, replace(result, state=None))  # the state is large
 
     def problem(self, binding: Binding) -> LearningProblem:

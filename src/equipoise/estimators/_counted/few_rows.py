@@ -17,7 +17,6 @@ from equipoise.estimators._counted.fixed import is_wide
 from equipoise.estimators._counted.search import SPARE_ROWS, Search, Stage
 from equipoise.estimators._counted.simple import Simple, best_simple, next_to_or_itself
 from equipoise.estimators._counted.threshold import MOVED
-from equipoise.estimators._runner import ROUGH_TOL_WITHOUT_JUMPS
 from equipoise.problems import LearningProblem
 
 # Beside all scores, in their standard deviations: the least at which rounding errors do not matter. Chosen.
@@ -48,7 +47,6 @@ class CutScores(Stage):
             return None
         if not worth_few_rows(problem, search.allowed):
             return None
-        search.rough_tol = ROUGH_TOL_WITHOUT_JUMPS  # more would be as much as the bounds are worth
         loosened = problem.shifted(-0.5 * SPARE_ROWS * largest_steps(problem))
         search.solve(loosened, search.start, search.previous, search.rough)  # 1
         simple = best_simple(search)

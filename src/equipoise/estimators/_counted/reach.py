@@ -11,7 +11,6 @@ from equipoise._status import Status
 from equipoise.estimators._counted.candidate import Candidate, counted_at, measure
 from equipoise.estimators._counted.search import Search, Stage
 from equipoise.estimators._counted.shifting import sharpened, sharpness_for
-from equipoise.estimators._runner import ROUGH_TOL_WITHOUT_JUMPS
 from equipoise.problems import LearningProblem
 from equipoise.run import Result, Verdict
 
@@ -77,7 +76,7 @@ class Reach(Stage):
                 domain=problem.domain,
                 l2=LITTLE_PENALTY * problem.l2,
             )
-            best = search.runner.solve(alone, best.x, rough=ROUGH_TOL_WITHOUT_JUMPS)
+            best = search.runner.solve(alone, best.x, rough=True)
             search.check_budget()
             counted = counted_at(problem, best.x)
             if counted[i] <= 0 or search.far(counted)[i]:

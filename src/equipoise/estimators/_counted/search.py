@@ -24,7 +24,7 @@ from equipoise.estimators._counted.candidate import (
     largest_steps,
     measure,
 )
-from equipoise.estimators._runner import Runner, rough_tol
+from equipoise.estimators._runner import Runner
 from equipoise.problems import LearningProblem
 from equipoise.rows import Confusion
 from equipoise.run import Budget, Result, Verdict
@@ -100,8 +100,6 @@ class Search:
     rough : bool
         Whether problems on the way are solved roughly: not any more once an exact solution has broken bounds
         that the rough one kept.
-    rough_tol : float
-        The residual of rough solutions.
     """
 
     problem: LearningProblem
@@ -120,7 +118,7 @@ class Search:
         steps = SPARE_ROWS * largest_steps(self.problem)
         least = SPARE_RANGE[0] if self.problem.rows.uses_threshold else SPARE_OF_AUCS
         self.spare = np.clip(steps, least, SPARE_RANGE[1])
-        self.rough, self.rough_tol = self.previous is None, rough_tol(self.problem.rows)
+        self.rough = self.previous is None
 
     @cached_property
     def counted_free(self) -> np.ndarray:
@@ -164,8 +162,7 @@ class Search:
             last = self.tried[-1]
             self.tried[-1] = replace(last, result=replace(last.result, state=None))
         most = MOST_ROUGH_STEPS if rough else None
-        enough = self.rough_tol if rough else 0.0
-        result = self.runner.solve(problem, x, previous, rough=enough, max_steps=most)
+        result = self.runner.solve(problem, x, previous, rough=rough, max_steps=most)
         found = measure(self.problem, result, self.allowed, problem)
         self.tried.append(found)
         self.problems_solved += 1
