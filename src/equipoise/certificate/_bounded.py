@@ -3,7 +3,7 @@
 A quadratic program with a ridge finds about which of them are at a bound, but its normal equations have lost
 half the digits, and where columns depend on each other it spreads the weight over all of them. From there on,
 least squares on the columns between their bounds, one face of the box after another, go on until the gradient
-is nothing but rounding errors (Stark and Parker 1995). Residuals are never compared: where the least one is
+is nothing but rounding errors (Stark & Parker 1995). Residuals are never compared: where the least one is
 large, what is won is below its rounding error.
 """
 

@@ -90,11 +90,11 @@ class Sketch:
         whole = whole or (isinstance(self.index, range) and self._features.on_host)
         return whole and not self.diagonal and self._dtype == np.float64 and not self._sparse
 
-    def product_of_all(self, weights: np.ndarray) -> np.ndarray:
+    def product_of_all(self, weights: Array) -> np.ndarray:
         """Return ``J' diag(weights) J`` (dim, dim) for weights of any sign."""
         if self._rows is not None and is_tensor(self._rows):
             return to_numpy(self._rows.T @ (self._rows * like(weights, self._rows)[:, None]))
-        d = self._features.shape[1] + self._intercept
+        d, weights = self._features.shape[1] + self._intercept, to_numpy(weights)
         total = np.zeros((d, d))
         for some in self._pieces():
             rows = self._dense(some) if self._rows is None else self._rows[some]

@@ -120,7 +120,7 @@ class MemorySums(MemoryCounts):
     def _matrix(self, sums: ScoreSumPoint, u: np.ndarray) -> np.ndarray:
         """Return the Hessian of ``u . sums``, of all rows."""
         assert sums.bend is not None
-        return self.model.sketch().product_of_all(to_numpy(sums.bend(u)))
+        return self.model.sketch().product_of_all(sums.bend(u))
 
     def bounds(self) -> SumBounds:
         """Return constants of the sums from the lengths of the rows."""

@@ -45,6 +45,7 @@ EXAMPLES = {
             "density": optional(count(2)),
             "budget": optional(strict(None)),
             "second_order": flag(True),
+            "diagnose": flag(True),
         },
     ),
     "run.Online": (
