@@ -98,8 +98,10 @@ def _is_for(problem: LearningProblem, allowed: np.ndarray) -> bool:
     if can_fix(problem, allowed):
         return False
     used = np.unique(combination.coefficients[1:].indices)
-    coarse = rows.largest[used].max() > SPARE_RANGE[0]  # else shifts settle, at a certified model
-    return bool(used.size >= MANY_RATES and coarse and rows.n_rows * problem.dim <= MOST_ENTRIES)
+    if used.size < MANY_RATES or rows.n_rows * problem.dim > MOST_ENTRIES:
+        return False
+    # with fine rates shifts settle, at a certified model
+    return bool(rows.largest[used].max() > SPARE_RANGE[0])
 
 
 def _smallest(
