@@ -30,7 +30,7 @@ DOUBLE_UP_TO = 32
 KEPT_DENSE = 0.5
 # The same for few parameters, in any case where they take at most so many bytes. Chosen: little beside what a
 # process takes that has loaded its libraries.
-KEPT_ANYWAY = 1 << 22
+KEPT_ANYWAY = 1 << 20
 
 # Rows with a smaller share of entries that are not 0 stay sparse in Gram matrices.
 SPARSE_UP_TO = 0.025
