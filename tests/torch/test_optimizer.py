@@ -276,7 +276,9 @@ def _process(rank, count, folder):
     constrained = made(net, *data[1:], ACTIVE)
     train(net, constrained, data, [b[rank::count] for b in batches(800, 2, 200)])
     torch.save((net.module.state_dict(), constrained.multipliers), f"{folder}/found_{rank}.pt")
+    distributed.barrier()  # nobody leaves while the other still reads from it
     distributed.destroy_process_group()
+    os._exit(0)  # threads of gloo may ask for the interpreter while it shuts down, which aborts
 
 
 def test_two_processes_give_the_result_of_one(tmp_path):
