@@ -38,7 +38,7 @@ from equipoise._errors import (
     shown,
 )
 
-LARGEST = 2**63 - 1  # count: the last one that NumPy can index
+LARGEST_COUNT = 2**63 - 1  # count: the last one that NumPy can index
 
 __all__ = [
     "InputError",
@@ -139,8 +139,8 @@ def count(owner: str, parameter: str, value: Any, least: int = 0) -> int:
     """Return `value` as an int >= `least`; a seed is one of at least 0."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         fail(owner, parameter, f"must be an integer of at least {least}", value)
-    if value > LARGEST:
-        fail(owner, parameter, f"must be an integer of at most {LARGEST}", value)
+    if value > LARGEST_COUNT:
+        fail(owner, parameter, f"must be an integer of at most {LARGEST_COUNT}", value)
     return int(value)
 
 

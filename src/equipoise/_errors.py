@@ -9,7 +9,7 @@ from typing import Any, NoReturn, ParamSpec, TypeVar
 P = ParamSpec("P")
 T = TypeVar("T")
 
-LONGEST = 200  # characters of a value in a message; chosen: two lines
+MAX_CHARACTERS = 200  # characters of a value in a message; chosen: two lines
 
 
 class InputError(ValueError):
@@ -93,4 +93,8 @@ def shown(value: Any) -> str:
         text = repr(value)
     except Exception:  # an integer of thousands of digits, or somebody's class
         return f"a {type(value).__name__}"
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}... (a {type(value).__name__})"
+    return (
+        text
+        if len(text) <= MAX_CHARACTERS
+        else f"{text[:MAX_CHARACTERS]}... (a {type(value).__name__})"
+    )

@@ -121,7 +121,7 @@ class Audit:
 
     def __str__(self) -> str:
         percent = f"{100.0 * self.confidence:g} %"
-        sentence = _SENTENCES[self.verdict] if self.lines else NOTHING
+        sentence = _SENTENCES[self.verdict] if self.lines else NO_BOUND
         lines = [f"{sentence} ({self.rows} rows, confidence {percent}, p = {self.p_value:.3g})"]
         lines += classes_named(self.classes)
         shown = self.worst_first[:MAX_LINES_SHOWN]
@@ -152,7 +152,7 @@ class Audit:
         return pd.DataFrame([asdict(line) for line in self.lines])
 
 
-NOTHING = "There was no bound to audit."
+NO_BOUND = "There was no bound to audit."
 _SENTENCES = {
     HOLDS: "All bounds hold for the population.",
     BROKEN: "Some bounds are broken in the population.",

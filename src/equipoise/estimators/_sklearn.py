@@ -145,8 +145,8 @@ def _refuse_odd_numbers(estimator: BaseEstimator) -> None:
         rules = estimator._parameter_constraints.get(name, ["boolean"])
         if isinstance(value, bool | np.bool_) and "boolean" not in rules:
             _check.fail(owner, name, "must not be a truth value", value)
-        if isinstance(value, int) and abs(value) > _check.LARGEST:
-            _check.fail(owner, name, f"must be at most {_check.LARGEST}", value)
+        if isinstance(value, int) and abs(value) > _check.LARGEST_COUNT:
+            _check.fail(owner, name, f"must be at most {_check.LARGEST_COUNT}", value)
 
 
 def check_sample_weight(sample_weight: Any, X: Any) -> np.ndarray:

@@ -28,7 +28,7 @@ from equipoise.rows import RowSums, Table, column_scales
 from equipoise.run import Result
 from equipoise.sets import L2Ball
 
-ALMOST = 1e-6  # a smooth bound counts as kept within this, as in `allowances`
+KEPT_WITHIN = 1e-6  # a smooth bound counts as kept within this, as in `allowances`
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,9 @@ class Training:
             )
         runner.budget.enter("solving")
         fit = measure(problem, runner.solve(problem, start, last), allowed)
-        if runner.budget.wish is Status.INTERRUPTED and fit.result.maxcv > max(ALMOST, runner.tol):
+        if runner.budget.wish is Status.INTERRUPTED and fit.result.maxcv > max(
+            KEPT_WITHIN, runner.tol
+        ):
             raise KeyboardInterrupt  # there is no model to keep
         return fit
 

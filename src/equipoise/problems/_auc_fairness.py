@@ -46,7 +46,7 @@ BLOCKS = np.array([0, 1, 1, 2, 2])
 
 # The farthest point of the domain in a direction is found by projecting a point that is so many diameters
 # away. Chosen: the bound is then too large by a relative 1e-8 at most.
-FAR = 1e8
+DIAMETERS_AWAY = 1e8
 
 
 def pairs_of(owner: str, kind: str) -> np.ndarray:
@@ -232,6 +232,6 @@ def support(domain: Set, direction: np.ndarray) -> float:
     if length == 0.0:
         return 0.0
     D = domain.diameter
-    t = FAR * D / length
+    t = DIAMETERS_AWAY * D / length
     z = domain.project(t * direction)
     return float(direction @ z) + norm(z) * D / t

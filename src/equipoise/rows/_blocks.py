@@ -22,7 +22,7 @@ from equipoise.rows._order import has_many_groups
 from equipoise.rows._table import ColumnMoments, Table
 from equipoise.terms import JoinedSums, ScoreSum, Sigmoid
 
-NOTHING = RateSpec(((Sigmoid(), ()),))  # what blocks sum up where nothing can be added up
+EMPTY_SUM = RateSpec(((Sigmoid(), ()),))  # what blocks sum up where nothing can be added up
 
 
 @final
@@ -133,7 +133,7 @@ class Blocks(Table):
 
     def assembled(self, specs: Sequence[SumSpec], makers: Sequence[Any]) -> BlockSums:
         """Return sums over the rows of all blocks from makers of the sums of each."""
-        additive = [spec for spec in specs if spec.additive] or [NOTHING]
+        additive = [spec for spec in specs if spec.additive] or [EMPTY_SUM]
         parts = [
             make([spec.part(start, part.n_rows) for spec in additive])
             for make, part, start in zip(makers, self.parts, self._starts)

@@ -21,7 +21,7 @@ from equipoise.rows._groups import Groups
 # differed by 0.01.
 FEW_GROUPS = 2
 
-PIECE = 1 << 14  # entries that are hashed at a time: no copy of the data is made
+ENTRIES_AT_A_TIME = 1 << 14  # entries that are hashed at a time: no copy of the data is made
 
 
 def content_order(X: Any, columns: Sequence[np.ndarray]) -> np.ndarray:
@@ -38,7 +38,7 @@ def content_order(X: Any, columns: Sequence[np.ndarray]) -> np.ndarray:
     if sparse.issparse(X):
         key += _of_sparse(X, own)
     elif X is not None:
-        rows = max(1, PIECE // max(1, width))
+        rows = max(1, ENTRIES_AT_A_TIME // max(1, width))
         for start in range(0, len(key), rows):
             key[start : start + rows] += (_bits(X[start : start + rows]) * own).sum(axis=1)
     for column, factor in zip(columns, more):
@@ -60,7 +60,7 @@ def features_bytes(X: Any) -> int:
 def _of_sparse(X: Any, factors: np.ndarray) -> np.ndarray:
     """Return the hash of every row from its entries; an entry of 0 adds nothing."""
     key = np.zeros(X.shape[0], dtype=np.uint64)
-    rows = max(1, PIECE * X.shape[0] // max(1, X.nnz))
+    rows = max(1, ENTRIES_AT_A_TIME * X.shape[0] // max(1, X.nnz))
     for start in range(0, X.shape[0], rows):
         ends = X.indptr[start : start + rows + 1]
         entries = _bits(X.data[ends[0] : ends[-1]]) * factors[X.indices[ends[0] : ends[-1]]]

@@ -15,13 +15,13 @@ from equipoise._problem import NonFiniteError, Point, Problem
 RESTARTS = 6
 
 # Steps of one descent at the most; chosen. Each is a Gauss-Newton step, so few are needed.
-STEPS = 40
+MAX_STEPS = 40
 
 # One start may take this share of the forward passes that are left; chosen.
 SHARE_OF_START = 0.4
 
 # Violated constraints whose gradients a step uses, the largest first; chosen.
-MOST = 32
+MAX_GRADIENTS = 32
 
 # Shares of the Gauss-Newton step that are tried. The first aims beyond the boundary, so that descents end
 # inside; chosen.
@@ -32,7 +32,7 @@ DAMPING = 1e-10
 
 # Where the domain is unbounded, starts are at most the square of this, times ``max(1, |x|)``, away from
 # `x`, and no step is longer. Chosen.
-FAR = 10.0
+FAR_AWAY = 10.0
 
 
 # Forward passes that the search may take in any case; more after a run that took more. Chosen.
@@ -63,7 +63,7 @@ class Elsewhere:
     def search(self, x: Array) -> Array | None:
         """Return such a point, from starts around `x`; None where no descent ends in one."""
         size = max(1.0, norm(x))
-        self.kind, self.longest = x, min(self.problem.domain.diameter, FAR**2 * size)
+        self.kind, self.longest = x, min(self.problem.domain.diameter, FAR_AWAY**2 * size)
         with np.errstate(over="ignore", invalid="ignore"):
             for y in self._starts(to_numpy(x)):
                 try:
@@ -83,7 +83,7 @@ class Elsewhere:
         middle = domain.project(0.0 * x) if bounded else x
         for k in range(RESTARTS):
             if k % 2 == 0:
-                far = 0.5 * diameter if bounded else FAR ** (0.5 * k) * size
+                far = 0.5 * diameter if bounded else FAR_AWAY ** (0.5 * k) * size
                 shift = far / math.sqrt(x.size) * rng.normal(size=x.size)
             yield domain.project(middle + (shift if k % 2 == 0 else -shift))
 
@@ -95,7 +95,7 @@ class Elsewhere:
         """Lower ``sum_i [f_i]_+^2`` by projected Gauss-Newton steps, else the largest f_i by Polyak's."""
         least = (1 - SHARE_OF_START) * self.evaluations
         point = self._at(y)
-        for _ in range(STEPS):
+        for _ in range(MAX_STEPS):
             if not all_finite(point.values):
                 return None
             if point.violation <= self.allowed:
@@ -109,7 +109,7 @@ class Elsewhere:
     def _lower(self, point: Point) -> Point | None:
         """Return a point with less violation than this one, if a step leads to one."""
         y, values = to_numpy(point.x), point.values
-        order = 1 + np.argsort(-values[1:], kind="stable")[:MOST]
+        order = 1 + np.argsort(-values[1:], kind="stable")[:MAX_GRADIENTS]
         over = order[values[order] > 0.0]
         f, rows = values[over], to_numpy(point.gradients(over))
         steepest = float(np.abs(rows).max())

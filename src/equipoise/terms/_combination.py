@@ -18,7 +18,7 @@ from equipoise.terms._score_sum import SumBounds
 
 # Coefficients of at most so many numbers are multiplied as a dense matrix: a sparse product takes longer
 # to begin than such a dense one takes. Measured with one product each: 1 to 2 against 7 microseconds.
-SMALL = 1 << 10
+MAX_DENSE = 1 << 10
 
 
 @final
@@ -65,7 +65,7 @@ class Combination:
                 rule = f"must be functions of at most {self.n_sums} sums, for one of {count} places"
                 _check.fail(owner, "bent", rule, (place, function.n_sums))
         self.shift = np.zeros(self.n_constraints)
-        small = count * self.n_sums <= SMALL
+        small = count * self.n_sums <= MAX_DENSE
         self._matrix = self.coefficients.toarray() if small else self.coefficients
         self._transposed = self._matrix.T
 

@@ -25,7 +25,7 @@ MOST_CELLS = 5000  # with more, rows count too differently for a quick program
 # groups of n rows that differ at all differ by 1 / n^2 at the least: by 50 tolerances with this many.
 MOST_ROWS = 20_000
 MOST_NODES = 2000  # of an integer program
-LEAST = 1e-9  # violation that a proof must leave, above rounding errors
+LEAST_VIOLATION = 1e-9  # violation that a proof must leave, above rounding errors
 SHOWN = 3  # bounds listed in a message
 
 
@@ -97,14 +97,14 @@ def proved_by_shares(cells: Cells) -> Verdict | None:
     weights = np.maximum(-answer.ineqlin.marginals, 0.0)
     # whatever the shares are, the weighted sum of the violations is at least this (Farkas)
     least = weights @ cells.base + np.minimum(weights @ cells.effects, 0.0).sum()
-    if not least > LEAST:
+    if not least > LEAST_VIOLATION:
         return None
     blocking = _shares(cells, weights)
     loosened = answer.x[count:]
     way_out = ", ".join(
         f"{cells.names[i]!r} by {loosened[i]:.4g}"
         for i in np.argsort(-loosened, kind="stable")[:SHOWN]
-        if loosened[i] > LEAST
+        if loosened[i] > LEAST_VIOLATION
     )
     claim = (
         "Infeasible, proved: no predictions at all keep these bounds, whatever the model. Weighted as in "
@@ -180,4 +180,4 @@ def excluded_by_ranges(problem: LearningProblem, allowed: np.ndarray) -> bool:
         b_ub=allowed[linear] - c,
         bounds=[*ends, (0.0, None)],
     )
-    return found.status == 0 and found.fun > LEAST
+    return found.status == 0 and found.fun > LEAST_VIOLATION

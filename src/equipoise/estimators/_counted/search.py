@@ -47,7 +47,7 @@ LITTLE_GAIN, NEGLIGIBLE_GAIN = 0.01, 0.003
 # A bound on AUCs that is broken by more than so many times `SPARE_OF_AUCS` is not broken because of smooth
 # steps, and no shift will mend it. Chosen: where one AUC was trained for alone on 60 to 500 rows, sharper
 # steps and smaller penalties gained 4 at the most.
-FAR = 10.0
+HOPELESS = 10.0
 
 # The most steps for a problem that is only on the way, and solved roughly. Those that lead somewhere took
 # up to 72 (Neyman-Pearson, 5,000 rows, 2 % positives, bounds from 0 to .01); the others hundreds, for
@@ -128,7 +128,7 @@ class Search:
 
     def far(self, counted: np.ndarray) -> np.ndarray:
         """Return which bounds (m,) are broken by more than shifts mend; for bounds on AUCs alone."""
-        return counted > FAR * self.spare
+        return counted > HOPELESS * self.spare
 
     def error(self, x: np.ndarray) -> float:
         """Return the share of the weight that a model predicts wrongly."""

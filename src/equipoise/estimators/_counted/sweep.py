@@ -11,7 +11,7 @@ from equipoise.problems import LearningProblem
 
 MOST_COUNTS = 1 << 22  # thresholds that are looked at, times sums over rows: 32 MB. Chosen.
 APART = 1e-9  # two scores, relative to the largest, between which a threshold is put
-PIECE = 1 << 20  # constraint values that are computed at a time
+VALUES_AT_A_TIME = 1 << 20  # constraint values that are computed at a time
 # Thresholds that are counted once more, with the rounding errors of the moved intercept. Chosen.
 MOST_CHECKED = 20
 
@@ -96,7 +96,7 @@ def _keeps(problem: LearningProblem, sums: np.ndarray, allowed: np.ndarray) -> n
     matrix, offsets = problem.combination.coefficients[1:], problem.combination.offsets[1:]
     unknown = [place - 1 for place, _ in problem.combination.bent if place > 0]
     kept = np.ones(len(sums), dtype=bool)
-    size = max(1, PIECE // max(1, matrix.shape[0]))
+    size = max(1, VALUES_AT_A_TIME // max(1, matrix.shape[0]))
     for start in range(0, len(sums), size):
         values = matrix @ sums[start : start + size].T + offsets[:, None]
         values[unknown] = np.nan

@@ -141,7 +141,7 @@ def _jobs(n_jobs: Any) -> int | None:
     """Return how many splits are fitted at a time; negative numbers count down from all processors."""
     if n_jobs is None:
         return None
-    jobs = _check.count("frontier", "n_jobs", n_jobs, least=-_check.LARGEST)
+    jobs = _check.count("frontier", "n_jobs", n_jobs, least=-_check.LARGEST_COUNT)
     if jobs == 0:
         _check.fail("frontier", "n_jobs", "must not be 0", n_jobs)
     return jobs
