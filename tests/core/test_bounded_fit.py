@@ -38,6 +38,17 @@ def test_the_fit_is_the_solution_to_ten_digits(seed):
     np.testing.assert_allclose(found, w, rtol=1e-10, atol=1e-10 * high.min())
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_one_fit_is_enough_on_the_right_face(seed, monkeypatch):
+    """Weights at their bounds stay there, and only those between them are fitted."""
+    monkeypatch.setattr(_bounded, "FACES", 1)
+    matrix, target, high, w = made(np.random.default_rng(seed), 3.0)
+    between = (w > 0.0) & (w < high)
+    rough = np.where(between, 0.9 * w, w)
+    found = _bounded._by_faces(matrix, target, high, rough)
+    np.testing.assert_allclose(found, w, rtol=1e-10, atol=1e-10 * high.min())
+
+
 @pytest.mark.parametrize(("condition", "error"), [(1e3, 1e-10), (1e5, 1e-8)])
 def test_weights_are_exact_whatever_residual_is_left_over(condition, error):
     """What polishing wins is below the rounding error of the residual's length, and still counts."""

@@ -147,6 +147,19 @@ def test_the_nearest_direction_does_not_depend_on_the_length():
         np.testing.assert_allclose(cone.nearest(length * beside), whole, rtol=0, atol=1e-13)
 
 
+@pytest.mark.parametrize("length", [1e-4, 1.0, 1e4])
+def test_projections_in_turn_end_at_the_same_error_whatever_the_length(length):
+    """A plane and a slanted half-space: each round leaves 0.36 of what is off their common line."""
+    problem = affine([[0.0, 0.0, 1.0], [0.8, 0.0, 0.6]], np.zeros(2), slope=[0.0, 0.0, -1.0])
+    point, lam = problem.at(np.zeros(3)), np.array([1.0, 0.0])
+    cone = CriticalCone.at(problem, point, lam, point.lagrangian_gradient(lam), 0.0)
+    off = 0.8 / 0.36  # so that it is 0.8 * 0.36 ** k after k + 1 rounds
+    rounds = next(k for k in range(50) if 0.8 * 0.36**k * 0.64 / 0.36 <= 1e-9)
+    found = cone.nearest(length * np.array([off, 1.0, 0.0]))
+    assert found[0] == pytest.approx(0.8 * 0.36**rounds, rel=1e-5)
+    np.testing.assert_allclose(found[1:], [1.0, 0.0], atol=1e-12)
+
+
 @pytest.mark.parametrize(("most", "holds"), [(3, True), (2, False)])
 def test_weak_bounds_of_many_variables_are_not_resolved(most, holds, monkeypatch):
     monkeypatch.setattr(module, "MAX_DIM_OF_PIECES", most)

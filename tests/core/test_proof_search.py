@@ -100,3 +100,14 @@ def test_slopes_are_cancelled_but_for_what_the_domain_holds():
     bundle = _Bundle(apart, np.zeros(2), 0.0)
     bundle.weights = np.array([0.5, 0.5])
     assert bundle._cancelled(np.zeros(2)) is bundle.weights  # only a negative weight would do
+
+
+def test_slopes_that_are_nearly_parallel_are_cancelled_too():
+    """They are told apart by the ten-millionth part of their length."""
+    off = 1e-7
+    rows = np.array([[1.0, 0.0], [-1.0, off], [-1.0, -off]])
+    bundle = _Bundle(affine(rows, np.ones(3), facts=CONVEX), np.zeros(2), 0.0)
+    bundle.weights = np.array([0.5, 0.3, 0.2])
+    w = bundle._cancelled(np.zeros(2))
+    np.testing.assert_allclose(w, [0.5, 0.25, 0.25], rtol=1e-6)
+    assert np.abs(w @ rows).max() <= 1e-15

@@ -135,3 +135,14 @@ def test_loops_move_multipliers_and_penalty(monkeypatch, violations):
     assert len(seen) == k + 1
     assert (float(y[0]), error) == (best[0], best[2])
     np.testing.assert_allclose(multipliers, best[1], rtol=1e-12)
+
+
+@pytest.mark.parametrize("slope", [1e2, 1e3, 1e4])
+@pytest.mark.parametrize("start", [0.3, 1.0, 7.0])
+def test_steps_at_a_kink_become_so_short_that_they_end_the_search(slope, start):
+    """What counts is how many of them follow one another, not how many there have been."""
+
+    def function(z):
+        return slope * abs(z[0]), np.array([slope * np.sign(z[0])])
+
+    assert compared(function, sets.WholeSpace(), np.array([start]), 1e-9) > 20

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from equipoise import sets
+from equipoise.sets import _level
 from equipoise.sets._set import ACTIVE
 from equipoise.sets._tolerance import SUPPORT, supported
 
@@ -95,3 +96,21 @@ def test_membership_is_relative_to_the_point():
         scale = max(1.0, size)
         assert X.contains(np.array([0.7e-8 * scale, size]))
         assert not X.contains(np.array([1.4e-8 * scale, size]))
+
+
+def test_the_search_for_a_level_starts_next_to_it(monkeypatch):
+    """Two steps do, which from elsewhere would drop only some of the heights at a time."""
+    monkeypatch.setattr(_level, "STEPS", 2)
+    heights = np.cumsum(0.6 ** np.arange(30))[::-1]
+    for total in (1e-3, 0.1, 3.0):
+        for shift in (0.0, -5.0, 1e4):
+            found = _level.project_simplex(heights + shift, total)
+            assert found.min() >= 0.0
+            assert found.sum() == pytest.approx(total, rel=1e-9)
+            above = found > 0.0
+            np.testing.assert_allclose(
+                (heights + shift - found)[above],
+                (heights + shift - found)[above][0],
+                rtol=0,
+                atol=1e-11,
+            )

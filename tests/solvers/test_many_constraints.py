@@ -113,3 +113,12 @@ def test_the_size_of_many_gradients_is_estimated():
     few = ManyRows(30, 9)
     exact = np.sqrt((few.A.data**2).sum())
     assert jacobian_size(few.at(np.zeros(9))) == pytest.approx(exact, rel=1e-12)
+
+
+def test_the_size_of_many_derivatives_is_that_of_the_constraints_alone():
+    """Of 40 gradients at right angles every choice of signs gives the same length."""
+    problem = ManyRows(40, 40)
+    problem.A, problem.target = 3.0 * sparse.eye_array(40, format="csr"), np.full(40, 1e3)
+    assert jacobian_size(problem.at(np.zeros(40))) == pytest.approx(3.0 * np.sqrt(40), rel=1e-12)
+    problem.A = sparse.csr_array(np.tile([[2.0], [-2.0]], (20, 40)))
+    assert jacobian_size(problem.at(np.zeros(40))) > 0.1 * 2.0 * 40

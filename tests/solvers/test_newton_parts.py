@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from equipoise import FunctionProblem, sets
+from equipoise import FunctionProblem, Point, sets
 from equipoise.solvers._newton import chord as chord_module
 from equipoise.solvers._newton.chord import Chord
 from equipoise.solvers._newton.conjugate_gradients import NO_CURVATURE, conjugate_gradients
@@ -298,3 +298,21 @@ def test_dual_multipliers_of_constraints_that_depend_on_each_other(seed, size):
     np.testing.assert_array_less(q - 1e-6 * size, S @ mu)
     np.testing.assert_allclose(mu * (S @ mu - q), 0, atol=1e-6 * size)
     assert dual_multipliers(np.zeros((2, 2)), np.zeros(2)).tolist() == [0.0, 0.0]
+
+
+def test_a_known_matrix_is_used_in_the_place_of_products():
+    def refused(*_):
+        raise AssertionError("A product was asked for.")
+
+    H = np.array([[2.0, 1.0], [1.0, 3.0]])
+    point = Point(np.zeros(2), np.zeros(2), refused, hvp=refused, matrix=lambda w: w[1] * H)
+    product = hessian(line([1.0, 0.0]), point, np.array([1.0, 4.0]))
+    np.testing.assert_array_equal(product(np.array([1.0, -1.0])), [4.0, -8.0])
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
+def test_a_matrix_is_positive_definite_only_beyond_rounding_errors(size):
+    """The least diagonal entry against a 1e-12 of their mean."""
+    for least, convex in ((0.8e-12, False), (1.3e-12, True), (-0.5, False), (-9.0, False)):
+        found = Preconditioner.exact(size * np.diag([2.0, least, 1.0]))
+        assert found.convex is convex

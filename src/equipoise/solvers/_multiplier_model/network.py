@@ -42,13 +42,13 @@ class MultiplierNetwork:
     def gradient(self, phi: np.ndarray, features: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the output for the features (k,) of one constraint, and its gradient by `phi`."""
         seen = self._activations(phi, features[None])
-        back, parts = np.ones((1, 1)), []
+        back, parts = np.ones(1), []
         layers = list(self._parameters(phi))
         for place in reversed(range(len(layers))):
             if place < len(layers) - 1:
-                back = back * (seen[place + 1] > 0)
-            parts += [back[0], np.outer(seen[place][0], back[0]).ravel()]
-            back = back @ layers[place][0].T
+                back = back * (seen[place + 1][0] > 0)
+            parts += [back, np.outer(seen[place][0], back).ravel()]
+            back = layers[place][0] @ back
         return float(seen[-1][0, 0]), np.concatenate(parts[::-1])
 
     def _activations(self, phi: np.ndarray, features: np.ndarray) -> list[np.ndarray]:

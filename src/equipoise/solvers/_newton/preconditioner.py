@@ -81,7 +81,7 @@ def cholesky_factor(matrix: np.ndarray) -> np.ndarray | None:
     """Return the factor of a matrix that is clearly positive definite; None of another."""
     raised = matrix.copy(order="F")
     diagonal = np.einsum("ii->i", raised)
-    diagonal -= CLEARLY * float(np.abs(diagonal).mean())
+    diagonal -= CLEARLY * float(diagonal.mean())
     try:
         np.linalg.cholesky(raised)
         return cho_factor(matrix, lower=True, check_finite=False)[0]
