@@ -18,11 +18,10 @@ from equipoise.estimators._infeasible import (
     complain_of_promise,
     warn_of_constant,
 )
-from equipoise.estimators._promise.apart import KeptApart
 from equipoise.estimators._promise.margin import CrossValidated
-from equipoise.estimators._promise.order_statistic import OrderStatistic
 from equipoise.estimators._promise.parts import HoldingOut, Parts
 from equipoise.estimators._promise.walk import Walk, unpromised
+from equipoise.estimators._promise.way import Way
 from equipoise.estimators._report import Report
 from equipoise.estimators._reporting import make_report
 from equipoise.estimators._runner import seed_of
@@ -43,8 +42,8 @@ def fit_two_classes(
     task: Task,
     table: Table,
     aim: float = 1.0,
-    walk: Walk | OrderStatistic | CrossValidated | KeptApart | None = None,
-    learn: Callable[[Budget], tuple[Table, Walk | KeptApart | None]] | None = None,
+    walk: Way | None = None,
+    learn: Callable[[Budget], tuple[Table, Way | None]] | None = None,
 ) -> tuple[LearningProblem, Candidate]:
     """Fit an estimator to the rows of a table, wherever they are; return its problem and the model.
 

@@ -53,6 +53,8 @@ class CellRates:
 
     Attributes
     ----------
+    table : MemoryTable
+        Labels and groups of the training rows.
     cells : RowCells
     classes : ndarray
         The negative and the positive class.
@@ -79,7 +81,7 @@ class CellRates:
             if row.expression is None or _needs_more(row.expression.parts):
                 rule = "must be of rates of rows; pass anything else as a tensor to `lagrangian`"
                 _check.fail(owner, "constraints", rule, row.name)
-        table = binding.table.labelled()
+        self.table = table = binding.table.labelled()
         self.cells = RowCells(owner, table)
         self.classes = np.asarray(table.classes)
         self.positive = np.asarray(table.positive)[self.cells.first]

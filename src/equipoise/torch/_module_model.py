@@ -11,6 +11,7 @@ from equipoise import _check
 from equipoise._array import Array
 from equipoise.models import Model, ModelPoint
 from equipoise.torch._flat import FlatParameters
+from equipoise.torch._net_rows import tensor_of_rows
 from equipoise.torch._score_graph import ScoreGraph
 
 OWNER = "ModuleModel"
@@ -77,7 +78,7 @@ class ModuleModel(Model):
         start = self._flat.joined(module)
         _check.finite(OWNER, "module", start)
         self.start = start.double().cpu().numpy()
-        self._X = _rows(X, self._flat)
+        self._X = tensor_of_rows(OWNER, X, self._flat)
         self.n_rows, self.dim = len(self._X), self._flat.dim
         self.penalised, self.rounding = self._flat.penalised, self._flat.rounding
         graph = self._tried(start)
@@ -209,23 +210,3 @@ def _in_kind_of(x: Array, found: Any) -> Array:
     if isinstance(x, np.ndarray):
         return found.to(dtype=getattr(torch, x.dtype.name), device="cpu").numpy()
     return found.to(dtype=x.dtype, device=x.device)
-
-
-def _rows(X: Any, flat: FlatParameters) -> Any:
-    """Return the rows as a tensor where the module is."""
-    import torch
-
-    if not isinstance(X, torch.Tensor):
-        if not (isinstance(X, np.ndarray) and X.dtype.kind == "f"):
-            X = _check.numbers(OWNER, "X", X)
-        X = torch.tensor(X)
-    if X.dtype == torch.bool or X.is_complex():
-        _check.fail(OWNER, "X", "must hold real numbers", str(X.dtype))
-    if X.ndim < 2 or X.numel() == 0:
-        _check.fail(OWNER, "X", "must have shape (n, d) or (n, ...)", tuple(X.shape))
-    X = X.detach().to(device=flat.device)
-    if not X.is_floating_point():
-        return X
-    X = X.to(dtype=flat.dtype)
-    _check.finite(OWNER, "X", X)
-    return X

@@ -12,6 +12,8 @@ from equipoise.torch._net_judge import scores_of
 # Rows that go through a network at once where nothing is recorded. Chosen: enough to be quick.
 CHUNK = 8192
 
+TRIED_ROWS = 8  # on which a module is tried before it is trained; chosen: a few
+
 
 @dataclass(frozen=True, eq=False)
 class Body:
@@ -43,7 +45,9 @@ class Body:
                 lambda _, given, found, name=name: seen.setdefault(name, []).append((given, found))
             )
             for name, layer in module.named_modules()
-            if isinstance(layer, torch.nn.Linear) and layer.out_features == 1
+            if isinstance(layer, torch.nn.Linear)
+            and layer.out_features == 1
+            and "weight" in dict(layer.named_parameters(recurse=False))  # not made of others
         ]
         try:
             with torch.no_grad():
@@ -58,6 +62,22 @@ class Body:
                 return Body(owner, module, name)
         return Body(owner, module, None)
 
+    @property
+    def layer(self) -> Any:
+        """The last layer; None where there is none."""
+        return None if self.last is None else self.module.get_submodule(self.last)
+
+    def put(self, coef: np.ndarray, intercept: np.ndarray) -> None:
+        """Give the last layer, where there is one, other weights."""
+        import torch
+
+        if self.layer is None:
+            return
+        with torch.no_grad():
+            self.layer.weight.copy_(torch.as_tensor(coef))
+            if self.layer.bias is not None:
+                self.layer.bias.copy_(torch.as_tensor(intercept))
+
     def features(self, X: Any, recorded: bool = False) -> Any:
         """Return the features (n, h) of rows, and whatever autograd records where it is asked to."""
         import torch
@@ -66,8 +86,7 @@ class Body:
             with torch.set_grad_enabled(recorded):
                 return scores_of(self.owner, self.module, X)[:, None]
         caught: list[Any] = []
-        layer = self.module.get_submodule(self.last)
-        handle = layer.register_forward_pre_hook(lambda _, given: caught.append(given[0]))
+        handle = self.layer.register_forward_pre_hook(lambda _, given: caught.append(given[0]))
         try:
             with torch.set_grad_enabled(recorded):
                 self.module(X)

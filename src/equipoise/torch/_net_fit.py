@@ -21,7 +21,7 @@ from equipoise.run import Budget
 from equipoise.terms import Scores, ScoreSum
 from equipoise.torch._cells import RowCells
 from equipoise.torch._default_network import default_network, usual_widths
-from equipoise.torch._net_features import Body
+from equipoise.torch._net_features import TRIED_ROWS, Body
 from equipoise.torch._net_judge import Judge
 from equipoise.torch._net_rows import as_rows, centre_and_scale
 from equipoise.torch._net_training import Settings, train
@@ -29,8 +29,6 @@ from equipoise.torch._net_training import Settings, train
 # Batches and epochs where the user gives none; `ConstrainedNetClassifier` says which. Chosen.
 BATCHES, LEAST_BATCH, MOST_BATCH = 64, 32, 512
 EPOCHS, STEPS = 30, 1500
-
-TRIED_ROWS = 8  # on which a module is tried before it is trained; chosen: a few
 
 
 class NetFit:
@@ -116,16 +114,9 @@ class NetFit:
 
     def finish(self, fit: Candidate) -> None:
         """Give the estimator its network, with the last layer that was fitted, and say what is certified."""
-        import torch
-
         own, body = self.estimator, self.body
         residual = self._residual(fit)
-        if body.last is not None:
-            layer = body.module.get_submodule(body.last)
-            with torch.no_grad():
-                layer.weight.copy_(torch.as_tensor(own.coef_))
-                if layer.bias is not None:
-                    layer.bias.copy_(torch.as_tensor(own.intercept_))
+        body.put(own.coef_, own.intercept_)
         centre, scale = self.units
         detail = (
             "The certificate is that of the last layer, given the features of the network; the "

@@ -9,8 +9,12 @@ from equipoise import _check
 from equipoise.auditing import Audit, audit
 from equipoise.constraints import Constraint
 from equipoise.constraints._rules import listed
+from equipoise.estimators._fit import fit_two_classes
+from equipoise.estimators._report import Report
+from equipoise.estimators._task import Task
 from equipoise.torch._cell_rates import CellRates
 from equipoise.torch._cells import arrays
+from equipoise.torch._last_layer import LastLayer
 from equipoise.torch._loss_parts import LossParts
 from equipoise.torch._optimizer_state import check_state
 from equipoise.torch._training_duals import TrainingDuals
@@ -96,6 +100,7 @@ class ConstrainedOptimizer:
         sharpness = _check.positive(OWNER, "sharpness", sharpness)
         rates = CellRates(OWNER, self._rules, y, sensitive_features, sharpness)
         self._cells, self._classes, self.names = rates.cells, rates.classes, rates.names
+        self._table = rates.table
         self._duals = TrainingDuals(rates, self.optimizer)
 
     def lagrangian(
@@ -194,6 +199,47 @@ class ConstrainedOptimizer:
             confidence=confidence,
             pos_label=self._classes[1].item(),
         )
+
+    def finish(
+        self,
+        module: Any,
+        X: Any,
+        *,
+        validation: Any = None,
+        C: float = 1.0,
+        on_infeasible: str = "warn",
+    ) -> Report:
+        """Fit the last layer of the trained network anew, so that the rules hold by counting.
+
+        Given the features before it, this layer is a linear model, and is fitted as `ConstrainedClassifier`
+        fits one: to the mean logistic loss, under the rules on counted rates of all training rows. What it
+        predicts is counted as the network computes it, in its own precision.
+
+        Parameters
+        ----------
+        module : torch.nn.Module
+            The network, which ends in a ``torch.nn.Linear(..., 1)`` with a bias, whose output is the score.
+            It is changed in place, and left in its `eval` mode.
+        X : array or tensor of shape (n, ...)
+            What the network takes of all training rows, in the order of `y`.
+        validation : tuple (X, y, sensitive_features), optional
+            Other rows: bounds are tightened on the training rows until they hold on these too, by counting.
+        C : float, default 1.0
+            Inverse strength of the penalty on the last layer, as in `ConstrainedClassifier`.
+        on_infeasible : {"warn", "raise", "ignore"}, default "warn"
+            Where not all bounds could be met. With "raise" the network stays as it was.
+
+        Returns
+        -------
+        Report
+            Every bound and every group, counted on the training rows; `print` it.
+        """
+        where = f"{OWNER}.finish"
+        layer = LastLayer(where, module, X, self._table, validation, on_infeasible)
+        task = Task(where, list(self._rules), C=_check.positive(where, "C", C))
+        fit_two_classes(layer, task, layer.table, walk=layer)
+        layer.put()
+        return layer.report_
 
     def state_dict(self) -> dict[str, Any]:
         """Return all that goes on from step to step, the optimiser's included."""
