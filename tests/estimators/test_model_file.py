@@ -223,6 +223,14 @@ def test_damage_rubbish_and_other_versions_are_refused(whole, tmp_path):
         load_model("/dev/zero")
 
 
+def test_a_parameter_that_came_later_has_its_default(whole, tmp_path):
+    text, arrays = opened(whole)
+    parameters = text["contents"]["fields"]["parameters"]["dict"]
+    parameters[:] = [pair for pair in parameters if pair[0] != "memory"]
+    (tmp_path / "m").write_bytes(sealed(text, arrays))
+    assert load_model(tmp_path / "m").memory == ConstrainedClassifier().memory
+
+
 class Bomb:
     def __reduce__(self):
         return os.mkdir, ("executed",)

@@ -1,5 +1,8 @@
 """Networks under constraints: bounds counted, what is certified, modules of all kinds, storing."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -173,6 +176,32 @@ def test_saved_models_predict_the_same(tmp_path):
     assert np.array_equal(again.decision_function(DATA.X), model.decision_function(DATA.X))
     assert again.report_ == model.report_
     assert again.epochs_ == model.epochs_
+
+
+ALONE = """
+import sys
+from equipoise import load_model
+from equipoise.estimators import ModelFileError
+try:
+    load_model(sys.argv[1])
+except ModelFileError as error:
+    print(error)
+print(sorted({"torch", "equipoise.torch"} & set(sys.modules)))
+import equipoise.torch
+print(type(load_model(sys.argv[1])).__name__)
+"""
+
+
+def test_no_file_makes_anything_be_imported(tmp_path):
+    fitted(()).save(tmp_path / "net.model")
+    found = subprocess.run(
+        [sys.executable, "-c", ALONE, str(tmp_path / "net.model")], capture_output=True, text=True
+    )
+    assert found.returncode == 0, found.stderr
+    refused, imported, name = found.stdout.splitlines()
+    assert "once equipoise.torch is imported" in refused
+    assert imported == "[]"
+    assert name == "ConstrainedNetClassifier"
 
 
 def test_a_promise_is_tested_on_rows_that_the_network_has_not_seen():

@@ -6,6 +6,7 @@ from typing import Any
 
 from equipoise.constraints import Constraint, auc, pair_loss
 from equipoise.estimators._fitted_model import with_threshold_where_equal
+from equipoise.estimators._model_file import storable
 from equipoise.estimators._rule_classifier import RuleClassifier
 from equipoise.estimators._sklearn import StrOptions
 from equipoise.estimators._task import Task
@@ -15,6 +16,7 @@ from equipoise.terms import PAIR_LOSSES, PairFunction
 SMOOTH_AUC = "sigmoid"  # the loss that is the AUC itself, but for smooth steps
 
 
+@storable
 class AUCClassifier(RuleClassifier):
     """A linear model of two classes that ranks well, under constraints on AUCs.
 

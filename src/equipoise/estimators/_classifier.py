@@ -7,12 +7,14 @@ from typing import Any
 from sklearn.metrics import get_scorer_names
 
 from equipoise.constraints import Constraint, Expression, Quotient, Unfairness
+from equipoise.estimators._model_file import storable
 from equipoise.estimators._rule_classifier import RuleClassifier
 from equipoise.estimators._sklearn import StrOptions
 from equipoise.estimators._task import Task
 from equipoise.solvers import Solver
 
 
+@storable
 class ConstrainedClassifier(RuleClassifier):
     """A linear classifier of two classes under constraints on its predictions.
 

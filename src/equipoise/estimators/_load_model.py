@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import math
 import re
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from equipoise import _check
-from equipoise.estimators._auc_classifier import AUCClassifier
 from equipoise.estimators._calibration import Calibration
-from equipoise.estimators._classifier import ConstrainedClassifier
 from equipoise.estimators._model_file import (
     MODEL,
     OF_RESULT,
+    STORABLE,
     ModelFileError,
     StoredModel,
 )
-from equipoise.estimators._neyman_pearson import NeymanPearsonClassifier
 from equipoise.estimators._report import Report
 from equipoise.estimators._sklearn import check_parameters
 from equipoise.estimators._stream.stream import Stream
@@ -30,12 +27,6 @@ from equipoise.run._container import unpack
 from equipoise.run._encoding import UnreadableError
 from equipoise.run._storable import storable_types
 
-KINDS = {
-    kind.__name__: kind for kind in (ConstrainedClassifier, NeymanPearsonClassifier, AUCClassifier)
-}
-# Estimators of layers above this one, and the modules they are in: no file can make another module be
-# imported.
-ELSEWHERE = {"ConstrainedNetClassifier": "equipoise.torch"}
 ATTRIBUTE = re.compile(r"[a-z][a-z0-9_]*_")
 RECORDS = {"result_": Result, "report_": Report, "calibration_": Calibration, "stream_": Stream}
 
@@ -46,6 +37,7 @@ def load_model(path: Any, module: Any = None) -> Any:
     Parameters
     ----------
     path : path
+        Nothing is imported because a file asks for it: import `equipoise.torch` before a network is loaded.
     module : torch.nn.Module or callable, optional
         The network of your own that a stored `torch.ConstrainedNetClassifier` had as its `module`, or a
         function without arguments that makes it. Its numbers are those of the file, whatever it holds.
@@ -96,14 +88,15 @@ def load_model(path: Any, module: Any = None) -> Any:
 
 def _restored(stored: StoredModel, module: Any) -> Any:
     """Return the estimator; raise where a parameter or an attribute is not what it must be."""
-    kind: Any = KINDS.get(stored.estimator)
-    if stored.estimator in ELSEWHERE:
-        kind = getattr(import_module(ELSEWHERE[stored.estimator]), stored.estimator)
+    kind: Any = STORABLE.get(stored.estimator)
     if kind is None:
-        raise UnreadableError(f"it holds a {stored.estimator[:80]}, which is not known here")
+        raise UnreadableError(
+            f"it holds a {stored.estimator[:80]}, which is not known here; a network is known once "
+            "equipoise.torch is imported"
+        )
     model = kind()
     known = model.get_params(deep=False)
-    if stored.parameters.keys() != known.keys():
+    if not stored.parameters.keys() <= known.keys():  # those that came later have their defaults
         raise UnreadableError("its parameters are not those of this version of the library")
     vars(model).update(stored.parameters)
     check_parameters(model)

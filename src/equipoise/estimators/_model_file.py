@@ -6,7 +6,7 @@ import platform
 import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import sklearn
@@ -19,7 +19,11 @@ from equipoise.run._files import require_file, write_whole
 from equipoise.run._storable import storable_types
 
 MODEL = Form("model", 1, "model")  # the first version of its form
-OWN = "equipoise."  # where the estimators are defined that can be stored
+
+STORABLE: dict[str, Any] = {}
+"""The estimators that can be stored, by name: those whose modules are imported, and no others."""
+
+Kind = TypeVar("Kind", bound=type)
 
 # What is a part of `result_`, and is not stored twice.
 OF_RESULT = {"certificate_": "certificate", "status_": "status", "trace_": "trace"}
@@ -31,6 +35,12 @@ class ModelFileError(ValueError):
 
 class ModelFileWarning(UserWarning):
     """A parameter that changes no prediction is not stored."""
+
+
+def storable(kind: Kind) -> Kind:
+    """Make a class of estimators one that can be stored: a file names it, and it is found by that name."""
+    STORABLE[kind.__name__] = kind
+    return kind
 
 
 @dataclass(frozen=True)
@@ -50,7 +60,7 @@ def save_model(estimator: Any, path: Any) -> None:
     target = Path(_check.path(owner, "path", path))
     require_file(owner, target)
     check_is_fitted(estimator, "coef_")
-    if not kind.__module__.startswith(OWN):
+    if STORABLE.get(owner) is not kind:
         raise ModelFileError(
             f"{owner}: only the estimators of the library are stored, not classes made of them."
         )

@@ -14,6 +14,7 @@ from equipoise.constraints import rate
 from equipoise.estimators._class_losses import fit_class_losses
 from equipoise.estimators._fit import fit_two_classes, walk_of
 from equipoise.estimators._inputs import read_table
+from equipoise.estimators._model_file import storable
 from equipoise.estimators._predictor import LinearPredictor
 from equipoise.estimators._promise.order_statistic import OrderStatistic
 from equipoise.estimators._sklearn import Interval, StrOptions, check_parameters
@@ -26,6 +27,7 @@ from equipoise.solvers import Solver
 AIM = 0.1
 
 
+@storable
 class NeymanPearsonClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
     r"""Minimise the error of one class while the errors of the others stay below bounds.
 

@@ -13,6 +13,7 @@ from equipoise.constraints import Constraint, Expression, Quotient, Unfairness
 from equipoise.estimators._bound_parameters import BoundParameters
 from equipoise.estimators._fit import fit_two_classes
 from equipoise.estimators._inputs import read_table
+from equipoise.estimators._model_file import storable
 from equipoise.estimators._predictor import LinearPredictor
 from equipoise.estimators._sklearn import Interval, StrOptions, check_parameters
 from equipoise.estimators._task import Task
@@ -21,6 +22,7 @@ from equipoise.torch._net_rows import as_rows, validation_rows
 from equipoise.torch._net_stored import packed, unpacked
 
 
+@storable
 class ConstrainedNetClassifier(BoundParameters, LinearPredictor, ClassifierMixin, BaseEstimator):
     """A neural network for two classes under constraints on its predictions.
 
