@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import expit
 
 from equipoise import _check
+from equipoise.terms._cell_pairs import squared_hinges
 from equipoise.terms._lattice import Lattice
 from equipoise.terms._pair_point import PairPoint, Rows
 from equipoise.terms._sigmoid import CURVATURE
@@ -146,8 +147,8 @@ class SquaredHingePair(PairFunction):
         return np.maximum(0.0, self.margin - t) ** 2
 
     def over(self, rows: Rows) -> PairPoint:
-        """Return the sums by sorting the scores."""
-        return QuadraticPairs(rows, 1.0, self.margin, everywhere=False)
+        """Return the sums from the moments of the scores in cells, or by sorting the scores."""
+        return squared_hinges(rows, self.margin)
 
 
 @final

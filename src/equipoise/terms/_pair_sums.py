@@ -21,8 +21,8 @@ from equipoise.terms._scores import Scores
 class PairSums(ScoreSum):
     r"""R means ``sum_ij a_i b_j phi(s_i - s_j)`` over the pairs of rows of two subsets.
 
-    No pair is formed: smooth functions cost O(n) (see `terms/_lattice.py`), piecewise quadratic ones and
-    counting O(n log n).
+    No pair is formed: smooth functions cost O(n) (see `terms/_lattice.py`), so do squared
+    hinges of many rows (`terms/_cell_pairs.py`); counting costs O(n log n), and they do for few rows.
 
     Parameters
     ----------
