@@ -4,6 +4,7 @@ import daqp
 import numpy as np
 import pytest
 
+from equipoise import sets
 from equipoise._problem import Kinks
 from equipoise.certificate import _bounded, near_kinks
 from equipoise.certificate import _kinks as module
@@ -46,6 +47,15 @@ def test_one_fit_is_enough_on_the_right_face(seed, monkeypatch):
     between = (w > 0.0) & (w < high)
     rough = np.where(between, 0.9 * w, w)
     found = _bounded._by_faces(matrix, target, high, rough)
+    np.testing.assert_allclose(found, w, rtol=1e-10, atol=1e-10 * high.min())
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_every_bound_can_be_left(seed, share):
+    """From the corner where all weights are 0, and from that where all are as large as they may be."""
+    matrix, target, high, w = made(np.random.default_rng(seed), 3.0)
+    found = _bounded._by_faces(matrix, target, high, share * high)
     np.testing.assert_allclose(found, w, rtol=1e-10, atol=1e-10 * high.min())
 
 
@@ -151,3 +161,56 @@ def test_a_point_on_kinks_may_be_just_as_far_as_the_tolerance(monkeypatch):
         module, "_certified", lambda *_: module.examine(flat, flat.at(np.zeros(1)), np.zeros(1))
     )
     assert near_kinks(flat, np.zeros(1), tol).distance == tol
+
+
+def test_shares_are_those_of_a_subgradient_where_the_rounds_do_not_settle():
+    """Multiplier and share could each do alone, and each round takes the one that the last has left out."""
+    problem = affine([[1.0]], [-0.05], slope=[-1.0])
+    kinks = Kinks(np.zeros(1), np.ones((1, 1)), np.array([[0.0, 1.0]]), np.zeros(1))
+    certificate = module._certified(problem, kinks)
+    lam = certificate.multipliers[0]
+    least = min(abs(-1.0 + lam * (1.0 + share)) for share in np.linspace(0.0, 1.0, 11))
+    assert certificate.stationarity >= least - 1e-12
+
+
+@pytest.fixture
+def fits(monkeypatch):
+    """The bounds of every fit on kinks."""
+    found, solve = [], bounded_least_squares
+    monkeypatch.setattr(
+        module,
+        "bounded_least_squares",
+        lambda A, t, high: found.append(high.tolist()) or solve(A, t, high),
+    )
+    return found
+
+
+def test_one_fit_is_enough_where_bounds_do_not_depend_on_multipliers(fits):
+    problem = affine([[-1.0]], [0.0])
+    kinks = Kinks(np.zeros(1), np.array([[0.5]]), np.array([[1.0, 0.0]]), np.zeros(1))
+    certificate = module._certified(problem, kinks)
+    assert certificate.stationarity == pytest.approx(0.0, abs=1e-12)
+    assert fits == [[np.inf, 1.0]]
+
+
+def test_bounds_are_fitted_until_they_do_not_change(fits):
+    """The multiplier is ``lam = 1 - mu``, and the bound of mu a small part of it: by far not 30 rounds."""
+    part = 1e-3
+    problem = affine([[-1.0]], [0.0])
+    kinks = Kinks(np.zeros(1), np.array([[-1.0]]), np.array([[0.0, part]]), np.zeros(1))
+    certificate = module._certified(problem, kinks)
+    assert certificate.stationarity == pytest.approx(0.0, abs=1e-12)
+    assert 3 <= len(fits) <= 7
+    assert fits[0][1] == _bounded.NOTHING
+
+
+def test_multipliers_on_kinks_may_turn_the_slope_out_of_the_domain(fits):
+    """On ``x_0 >= 0`` only the first fit has to hold back x_0: the multiplier it gives does so as well."""
+    problem = affine(
+        [[2.0, 1.0, 0.0]], [0.0], slope=[-1.0, -1.0, -1.0], domain=sets.Box([0.0, -9, -9], np.inf)
+    )
+    kinks = Kinks(np.zeros(3), np.array([[0.0, 0.0, 2.0]]), np.array([[1.0, 0.0]]), np.zeros(1))
+    certificate = module._certified(problem, kinks)
+    assert len(fits) == 2
+    assert certificate.multipliers == pytest.approx([1.0])
+    assert certificate.residual == pytest.approx(0.0, abs=1e-12)

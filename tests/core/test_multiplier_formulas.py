@@ -89,9 +89,10 @@ def test_the_steepest_of_the_others_follow(monkeypatch):
     assert sorted(asked[2]) == list(range(17, 25))
 
 
-def test_without_nearly_active_constraints_the_terms_are_the_gradient():
+def test_without_nearly_active_constraints_the_terms_are_the_gradient(sizes):
     problem = affine(np.eye(2), [-0.2, -0.3], slope=[3.0, -4.0])
     lam, downhill, terms = fitted(problem)
+    assert sizes == []
     assert lam.tolist() == [0.0, 0.0]
     assert downhill.tolist() == [-3.0, 4.0]
     assert (terms.length, terms.linear) == (5.0, 0.0)

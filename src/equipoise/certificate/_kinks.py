@@ -19,7 +19,7 @@ WIDTHS = 1.0, 1e-1, 1e-2, 1e-3, 1e-4
 # takes their number cubed. Chosen.
 MULTIPLIERS_PER_VARIABLE, MAX_MULTIPLIERS = 2, 500
 
-# How often bounds on the shares and the multipliers they depend on are fitted in turn, at the
+# How often the multipliers are fitted, and the bounds on the shares that depend on them changed, at the
 # most, and the relative change of the bounds that counts as none; chosen.
 ROUNDS, NO_CHANGE = 30, 1e-12
 
@@ -82,7 +82,8 @@ def _certified(problem: Problem, kinks: Kinks) -> Certificate:
     With the gradients taken without any share of the jumps, they minimise
     ``|T(grad f_0 + sum_i lam_i grad f_i + sum_j mu_j jump_j)|^2 + sum_i (lam_i f_i)^2`` over
     ``lam >= 0`` and ``0 <= mu_j <= sum_i (1, lam)_i mass_ji``, where T projects on the tangent cone. The
-    upper bounds depend on lam: so bounds and fit alternate until the bounds no longer change.
+    upper bounds depend on lam, and the linear piece of T on both: so they and the fit alternate until
+    neither changes.
     """
     point = problem.at(kinks.x)
     most = min(MULTIPLIERS_PER_VARIABLE * problem.dim, MAX_MULTIPLIERS)
@@ -95,14 +96,14 @@ def _certified(problem: Problem, kinks: Kinks) -> Certificate:
     prices[: active.size] = np.diag(point.values[active])
     weights = np.zeros(point.values.size)
     weights[0], downhill = 1.0, -slope
-    last = None
+    matrix, last = np.empty((0, 0)), np.empty(0)
     for _ in range(ROUNDS):
         bounds = kinks.masses @ weights
-        if last is not None and np.allclose(bounds, last, rtol=NO_CHANGE, atol=0.0):
+        piece = problem.domain.tangent_map(kinks.x, downhill)
+        before, matrix = matrix, np.hstack((piece(columns), prices)).T
+        if np.array_equal(matrix, before) and np.allclose(bounds, last, rtol=NO_CHANGE, atol=0.0):
             break
         last = bounds
-        piece = problem.domain.tangent_map(kinks.x, downhill)
-        matrix = np.hstack((piece(columns), prices)).T
         target = np.concatenate((-piece(slope), np.zeros(active.size)))
         high = np.concatenate((np.full(active.size, np.inf), np.maximum(bounds, NOTHING)))
         fit = bounded_least_squares(matrix, target, high)

@@ -133,7 +133,7 @@ def _fresh(
     rng: np.random.Generator, project: Callable[[np.ndarray], np.ndarray], Q: np.ndarray
 ) -> np.ndarray | None:
     """Return a random unit vector of the subspace outside the span of Q; None where there is none."""
-    start = rng.normal(size=(1, Q.shape[1]))[0]
+    start = rng.normal(size=(Q.shape[1],))
     v = _without(project(project(start)), Q)  # twice, against rounding
     size = norm(v)
     return v / size if size > NOTHING_LEFT * norm(start) else None
