@@ -122,6 +122,18 @@ def test_a_bundle_begins_with_a_plane_of_each_function():
     assert (still.L, still.fall) == (1.0, 1.0)
 
 
+def test_a_bundle_counts_the_steps_that_have_nothing_to_win():
+    solver, problem = ConstrainedBundle(), flat(1)
+    state, idle = solver.init(problem, np.zeros(2)), []
+    for t in range(3):
+        state = solver.step(problem, state, t, np.random.default_rng(0))
+        idle.append(state.idle)
+    assert idle == [1, 2, 3]
+    steep = line([1.0, 0.0], [[0.0, 1.0]], [-9.0], domain=problem.domain)
+    later = replace(solver.init(steep, np.zeros(2)), idle=7)
+    assert solver.step(steep, later, 0, np.random.default_rng(0)).idle == 0
+
+
 @pytest.mark.parametrize(
     ("height", "status"), [(1e-3, Status.STALLED), (1.1e-3, Status.LOCALLY_INFEASIBLE)]
 )

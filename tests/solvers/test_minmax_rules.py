@@ -56,6 +56,8 @@ def test_a_dual_is_solved_at_a_share_of_the_regularisation(L, share, asks):
 def test_a_dual_is_solved_where_the_gap_is_a_rounding_error(difference, asks):
     """At equal weights the point stays, and the gap is half the difference: of 1e15, 1 is one of 1e-15."""
     assert asks_for_a_step(model([1e15, 1e15 - difference], [0.5, 0.5]), 1.0) is asks
+    lower = model([1e15, 1e15 - difference, 0.0], [0.5, 0.5, 1e-40], J=[[1.0], [-1.0], [0.0]])
+    assert asks_for_a_step(lower, 1.0) is asks  # whatever a third function is there
 
 
 @pytest.mark.parametrize(("best", "reached"), [(0.25, 0.25), (0.125, 0.125), (0.05, 0.0625)])
@@ -131,3 +133,15 @@ def test_a_model_below_by_rounding_errors_is_above(scale, share, doubled, monkey
     method, problem = MinMaxProxLinear(), MeritProblem(value, Maximum(0.0))
     method.step(problem, method.init(problem, np.zeros(1)), 0, None)
     assert Below.tried == (2 if doubled else 1)
+
+
+def test_a_step_cut_short_that_gains_nothing_is_the_end():
+    """At equal weights the dual is ``1e15 - 2``; a whole step lowers it by 2, and half of it by nothing."""
+    known = model([1e15, 1e15 - 4.0], [0.5, 0.5])
+    taken = []
+    known._newton = lambda *_: taken.append(1) or np.array([1.0, 0.0])
+    duals = [known._dual(np.array([1 - w, w]), 0.125)[2] - 1e15 for w in (0.5, 0.25, 0.0)]
+    assert duals == [-2.0, -2.0, -4.0]
+    known.solve(0.125)
+    assert len(taken) == 1
+    assert known.w.tolist() == [0.5, 0.5]

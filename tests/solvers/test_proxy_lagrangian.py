@@ -223,6 +223,19 @@ def test_the_output_is_the_best_candidate_of_the_whole_run():
     np.testing.assert_array_equal(result.x, iterates[best])
 
 
+def test_of_equal_candidates_the_first_is_the_output():
+    """The constraint moves the point, and is met everywhere; the objective is the same everywhere."""
+    problem = FunctionProblem(
+        lambda x: (3.0, 0.0 * x),
+        [lambda x: (x[0] - 9.0, np.ones(1))],
+        domain=sets.Box(-1, 1, dim=1),
+    )
+    solver = ProxyLagrangian(player=ExternalRegret())
+    found, result = states(problem, solver, np.array([0.5]), 5)
+    assert found[-1].x[0] < 0.5
+    assert result.x[0] == 0.5
+
+
 def test_snapshots_are_thinned_and_their_mixture_is_sparse():
     reference = REFERENCES["active"]()
     solver = ProxyLagrangian()

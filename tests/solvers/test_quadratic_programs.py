@@ -137,6 +137,29 @@ def test_bounds_and_rows_of_the_domain_are_kept():
     np.testing.assert_allclose(answer.lam, [2.0], atol=1e-6)
 
 
+def test_rows_with_variables_of_their_own_go_with_bounds_and_with_slacks():
+    """``|s_0| <= v <= 1/2`` and ``s_1 <= 3/4``; the function asks for ``s_1 <= 1`` or for ``s_1 <= 0``."""
+    rows = LinearRows.of(
+        2,
+        np.array([-4.0, -4.0]),
+        np.array([4.0, 0.75]),
+        A=csr_array([[1.0, 0.0], [-1.0, 0.0], [0.0, 0.0]]),
+        B=csr_array([[-1.0], [-1.0], [1.0]]),
+        b=np.array([0.0, 0.0, 0.5]),
+    )
+    for slope, end in ((-2.0, 0.5), (2.0, -0.5)):
+        loose = program([slope, -3.0], [-1.0], [[0.0, 1.0]], None, rows)
+        for answer in (loose.solve(), loose.elastic(), loose.least_squares()):
+            np.testing.assert_allclose(answer.s, [end, 0.75], atol=1e-6)
+            np.testing.assert_allclose(answer.lam, [0.0], atol=1e-6)
+        tight = program([slope, -3.0], [0.0], [[0.0, 1.0]], None, rows)
+        for answer in (tight.solve(), tight.elastic()):
+            np.testing.assert_allclose(answer.s, [end, 0.0], atol=1e-4)
+            np.testing.assert_allclose(answer.lam, [3.0], atol=1e-3)
+        soft = tight.least_squares()  # s_1^2 - 3 s_1 is least at 3/2
+        np.testing.assert_allclose(soft.s, [end, 0.75], atol=1e-6)
+
+
 def test_elastic_programs_exceed_rows_at_a_price():
     """``s >= 1`` and ``s <= -1`` with equal rows: both are exceeded by as much, or the cheap one."""
     apart = program([0.5], [1.0, 1.0], [[1.0], [-1.0]])

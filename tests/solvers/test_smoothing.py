@@ -7,6 +7,7 @@ from equipoise import Facts, FunctionProblem, Status, sets, solve
 from equipoise.certificate import NearKKT
 from equipoise.problems import REFERENCES, AbsoluteProblem, QuadraticProblem
 from equipoise.solvers import AugmentedNewton, Smoothing, UnsuitableSolverError
+from equipoise.solvers._methods import smoothing
 from equipoise.terms import Logistic
 from tests.solvers.hinges import epigraph, hinge_problem
 
@@ -126,3 +127,17 @@ def test_rounded_absolute_values_have_their_derivatives(width):
         if not corner:
             np.testing.assert_allclose(point.hvp(weights, v), bend, rtol=1e-4, atol=1e-4)
     assert len(seen) == 2  # inside the rounding, and outside
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_each_width_has_so_many_steps_at_the_most(most, monkeypatch):
+    monkeypatch.setattr(smoothing, "MAX_STEPS_PER_WIDTH", most)
+    monkeypatch.setattr(AugmentedNewton, "verdict", lambda *_: None)
+    problem, method = hinge_problem(2), Smoothing(width=0.01)
+    state, found = method.init(problem, np.zeros(problem.dim)), []
+    for t in range(5 * most):
+        found.append((state.w, state.k, method.verdict(state)))
+        state = method.step(problem, state, t, np.random.default_rng(0))
+    widths = [1.0, 0.2, 0.04, 0.01]
+    assert found[: 4 * most] == [(pytest.approx(w), k, None) for w in widths for k in range(most)]
+    assert method.verdict(state) is Status.STALLED

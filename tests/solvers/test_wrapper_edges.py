@@ -200,3 +200,18 @@ def test_the_least_exceeding_mixture_is_taken_where_the_second_program_fails(mon
     monkeypatch.setattr(candidates, "linprog", lambda *_, **__: next(answers))
     p = shrink([1.0, 0.0, 2.0], [[2.0], [3.0], [1.0]])
     assert p.tolist() == [0.25, 0.5, 0.25]
+
+
+@pytest.mark.parametrize(
+    ("growth", "ends"), [(1.0, [2, 4, 6, 8]), (1.5, [2, 5, 10, 17]), (3.0, [2, 8, 26])]
+)
+def test_rounds_become_longer_by_their_growth(growth, ends):
+    """Of 2 steps, 2 times the growth, and so on; what is not whole is rounded up."""
+    problem, rng = line([1.0], domain=sets.Box(-1, 1, dim=1)), np.random.default_rng(0)
+    method = Restarted(SwitchingSubgradient(), every=2, growth=growth)
+    state, found = method.init(problem, np.zeros(1)), []
+    for t in range(1, ends[-1] + 1):
+        state = method.step(problem, state, t - 1, rng)
+        if state.k == 0:
+            found.append(t)
+    assert found == ends

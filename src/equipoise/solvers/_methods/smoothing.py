@@ -135,7 +135,7 @@ class Smoothing(Solver[State]):
         stuck = verdict is Status.STALLED and _rounded(problem, w).at(x).violation > self.tol
         if w <= state.least or stuck:  # 2
             done = verdict if verdict is Status.CONVERGED else Status.STALLED
-            return replace(state, inner=inner, k=state.k + 1, done=done)
+            return replace(state, inner=inner, done=done)
         smaller = max(w / WIDTH_FACTOR, state.least)
         start, ahead = x, (smaller - w) / (w - state.w_last)
         if state.x is not None:
