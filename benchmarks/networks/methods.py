@@ -50,6 +50,7 @@ def ours(odds: bool, bound: float):
             scores = net(rows.X[index])[:, 0]
             constrained.step(logistic(scores, rows.y[index]), scores, rows=index)
 
+        step.constrained = constrained
         return step
 
     return make

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass
 
 import torch
@@ -46,8 +48,17 @@ def judged(net, data, odds: bool) -> Found:
     )
 
 
-def trained(make, data, odds: bool, bound: float, seed: int) -> Found:
-    """Train with the step that `make(net, adam, rows)` returns; give the best epoch by validation rows.
+@dataclass(frozen=True)
+class Run:
+    """The network after its best epoch, by validation rows, and what its step was."""
+
+    net: torch.nn.Module
+    step: Callable
+    found: Found
+
+
+def trained(make, data, odds: bool, bound: float, seed: int) -> Run:
+    """Train with the step that `make(net, adam, rows)` returns.
 
     The step of Adam falls to 0 along a cosine for every method.
     """
@@ -56,10 +67,13 @@ def trained(make, data, odds: bool, bound: float, seed: int) -> Found:
     step = make(net, adam, data.train)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(adam, EPOCHS)
     drawn = torch.Generator().manual_seed(seed)
-    found = []
+    best, state = None, None
     for _ in range(EPOCHS):
         for index in torch.randperm(len(data.train.y), generator=drawn).split(BATCH):
             step(index)
         schedule.step()
-        found.append(judged(net, data, odds))
-    return max(found, key=lambda each: each.key(bound))
+        found = judged(net, data, odds)
+        if best is None or found.key(bound) > best.key(bound):
+            best, state = found, deepcopy(net.state_dict())
+    net.load_state_dict(state)
+    return Run(net, step, best)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -66,12 +67,19 @@ class RunningRates:
         self._sides = torch.tensor(rates.positive).double() * 2.0 - 1.0
         self._margins = any(part.of_margin for part in rates.parts)
 
-    def add(self, scores: Any, cell: Any) -> list[Any]:
-        """Take in the rows of a batch; return the slopes (b,) of every function at the scores."""
+    def add(self, scores: Any, cell: Any) -> None:
+        """Take in the rows of a batch."""
         self._waiting.append((scores, cell))
+
+    def gradient(self, scores: Any, cell: Any, prices: Sequence[Any]) -> Any:
+        """Return the slopes (b,) of all functions at the scores, each times the price of its row's cell."""
         side = self._side(scores, cell)
-        slopes = [part.function.slope(of) for part, of in self._taken(scores, side)]
-        return [side * s if part.of_margin else s for part, s in zip(self._parts, slopes)]
+        slopes = [
+            part.priced(of, price.take(cell))
+            for (part, of), price in zip(self._taken(scores, side), prices)
+        ]
+        slopes = [side * s if part.of_margin else s for part, s in zip(self._parts, slopes)]
+        return slopes[0] if len(slopes) == 1 else sum(slopes)
 
     def count(self) -> None:
         """Count the rows that were taken in and not counted yet."""

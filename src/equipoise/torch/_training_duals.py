@@ -45,15 +45,13 @@ class TrainingDuals:
         if rows.element_size() < 4:  # half precision
             rows = rows.float()
         kept = self._prices
-        if kept is None or kept.dtype != rows.dtype or kept.device != rows.device:
+        if kept is None or kept[0].dtype != rows.dtype or kept[0].device != rows.device:
             self._price(rows)
         self.slope.see(loss, scores)  # 1
         self.batches += 1
-        slopes = self.running.add(rows, cell)  # 2
-        gradient = self._prices[0].take(cell).mul_(slopes[0])  # 3
-        for price, slope in zip(self._prices[1:], slopes[1:]):
-            gradient += price.take(cell).mul_(slope)
-        return gradient.to(scores.dtype)
+        self.running.add(rows, cell)  # 2
+        gradient = self.running.gradient(rows, cell, self._prices)  # 3
+        return gradient if gradient.dtype == scores.dtype else gradient.to(scores.dtype)
 
     @property
     def value(self) -> Any:
@@ -84,7 +82,8 @@ class TrainingDuals:
         """Keep prices like the scores until the next step; processes average the gradients of their sums."""
         for part in (self.running, self.multipliers, self.slope):
             part.to(rows.device)
-        self._prices = self.running.prices(processes() * self.multipliers.now).to(rows.dtype)
+        prices = self.running.prices(processes() * self.multipliers.now)
+        self._prices = prices.to(rows.dtype).unbind()
 
     def state(self) -> dict[str, Any]:
         """Return all that goes on from step to step; tensors are copied."""
