@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -41,7 +42,7 @@ class MemoryCounts(RowSums):
 
     def thresholded(self, x: np.ndarray) -> np.ndarray:
         """Return the sums of predictions; those of the last few points are remembered."""
-        key = np.asarray(x).tobytes()
+        key = blake2b(np.ascontiguousarray(x)).digest()  # the points themselves can be long
         if key not in self._counts:
             if len(self._counts) == COUNTS_REMEMBERED:
                 del self._counts[next(iter(self._counts))]
