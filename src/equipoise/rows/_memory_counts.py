@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +18,7 @@ from equipoise._array import (
 )
 from equipoise.models import Model
 from equipoise.rows._cross_table import Confusion
+from equipoise.rows._digest import digest
 from equipoise.rows._row_sums import RowSums
 from equipoise.terms import Scores, ScoreSum
 
@@ -38,11 +38,11 @@ class MemoryCounts(RowSums):
     model: Model
     sums: ScoreSum
     table: MemoryTable | DeviceTable | None
-    _counts: dict[bytes, np.ndarray]
+    _counts: dict[str, np.ndarray]
 
     def thresholded(self, x: np.ndarray) -> np.ndarray:
         """Return the sums of predictions; those of the last few points are remembered."""
-        key = blake2b(np.ascontiguousarray(x)).digest()  # the points themselves can be long
+        key = digest(x)  # the points themselves can be long
         if key not in self._counts:
             if len(self._counts) == COUNTS_REMEMBERED:
                 del self._counts[next(iter(self._counts))]

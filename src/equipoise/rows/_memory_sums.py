@@ -56,7 +56,7 @@ class MemorySums(MemoryCounts):
         self.smooth, self.rounding = sums.smooth and model.smooth, model.rounding
         self._rounded = False  # whether kinks of the sums were rounded
         self._sketched: ScoreSum | None = None  # the sums of the sketch's rows
-        self._counts: dict[bytes, np.ndarray] = {}  # thresholded sums, at the last few points
+        self._counts: dict[str, np.ndarray] = {}  # thresholded sums, at the last few points
 
     def at(self, x: Array) -> Sums:
         """Evaluate the sums: one product with the data of a linear model, one exponential a row."""
