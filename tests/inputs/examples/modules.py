@@ -30,6 +30,7 @@ MODEL = ModuleModel(MODULE, X)
 OPTIMIZER = torch.optim.SGD(MODULE.parameters(), 0.1)
 RULE = rate("positive") <= 0.5
 LABELS = np.array([0, 1, 0, 1])
+INPUTS = torch.tensor([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [3.0, 0.0]])
 SCORES = MODULE(torch.zeros(4, 2))
 CONSTRAINED = ConstrainedOptimizer(OPTIMIZER, RULE, LABELS)
 LEAF = torch.zeros(4, requires_grad=True)  # whose sum can be gone through often
@@ -106,6 +107,17 @@ EXAMPLES = {
             "scores": strict(SCORES),
             "y": told_as(strict(LABELS), "scores"),
             "confidence": share(0.9),
+        },
+    ),
+    "torch.ConstrainedOptimizer.finish": (
+        CONSTRAINED.finish,
+        # of validation rows, the message says that they are those and names what is wrong of them
+        {
+            "module": strict(MODULE),
+            "X": strict(INPUTS),
+            "validation": told_as(optional(strict((INPUTS, LABELS, None))), "validation", "X"),
+            "C": positive(1.0),
+            "on_infeasible": strict("ignore"),
         },
     ),
     "torch.ConstrainedOptimizer.load_state_dict": (
