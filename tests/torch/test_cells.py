@@ -6,6 +6,7 @@ import torch
 
 from equipoise._check import InputError
 from equipoise.rows import MemoryTable
+from equipoise.torch import _tensor_cells
 from equipoise.torch._cells import RowCells
 
 RNG = np.random.default_rng(0)
@@ -26,7 +27,13 @@ def test_a_cell_is_one_class_and_one_value_of_every_column():
     assert (cells.rows[cells.first] == np.arange(cells.counts.size)).all()
 
 
-def test_tensors_on_another_device_get_the_same_numbers():
+@pytest.fixture(params=["compared", "searched"])
+def looked_up(request, monkeypatch):
+    """Few cells are compared with; of more than that many, columns are searched."""
+    monkeypatch.setattr(_tensor_cells, "FEW_CELLS", 64 if request.param == "compared" else 1)
+
+
+def test_tensors_on_another_device_get_the_same_numbers(looked_up):
     """What is done there can be done here: nothing in it asks what a tensor holds."""
     cells = RowCells("test", table())
     columns = [torch.tensor(Y), *map(torch.tensor, COLUMNS.values())]
@@ -36,11 +43,15 @@ def test_tensors_on_another_device_get_the_same_numbers():
     cells.check()
 
 
-@pytest.mark.parametrize("wrong", [(1, 2, True), (0, 1, False), (2, 0, False), (0, 7, True)])
-def test_strange_rows_are_told_later(wrong):
+@pytest.mark.parametrize(
+    "wrong", [(1, 2, True), (0, 1, False), (2, 0, False), (0, 7, True), (0, 0.5, True)]
+)
+@pytest.mark.parametrize("batches", [1, 40])
+def test_strange_rows_are_told_later(wrong, batches, looked_up):
     cells = RowCells("test", table())
-    columns = [torch.tensor([value, value]) for value in wrong]
-    cells._of_tensors(columns, torch.device("cpu"))
+    for row in [wrong, *[(0, 0, True)] * (batches - 1)]:
+        columns = [torch.tensor([value, value]) for value in row]
+        cells._of_tensors(columns, torch.device("cpu"))
     with pytest.raises(InputError, match="no row of the training data"):
         cells.check()
     cells.check()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from equipoise import _check
 from equipoise._array import is_tensor, on_host
 from equipoise.rows import MemoryTable
 from equipoise.rows._group_input import array_of, columns_of
+from equipoise.torch._tensor_cells import TensorCells
 
 
 def crossed(codes: Sequence[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray | None]]:
@@ -65,12 +66,19 @@ class RowCells:
         self._owner, self._names = owner, tuple(features)
         self._values = [table.classes, *(column.values for column in features.values())]
         self._sorted = [_sortable(values) for values in self._values]
-        codes = [table.positive, *(column.codes for column in features.values())]
+        codes = [
+            np.asarray(table.positive, dtype=np.int64),
+            *(column.codes for column in features.values()),
+        ]
         self.rows, self._known = crossed(codes)
         _, self.first, self.counts = np.unique(self.rows, return_index=True, return_counts=True)
+        self._numbers = [v is not None and v.dtype.kind in "iuf" for v in self._sorted]
+        self._tensors: TensorCells | None = None
+        if all(self._numbers):
+            values = [known for known in self._sorted if known is not None]
+            cells = [known[own[self.first]] for known, own in zip(values, codes)]
+            self._tensors = TensorCells(values, self._known, cells)
         self._places: dict[Any, Any] = {}  # the cells of training rows, by device
-        self._tables: dict[Any, Any] = {}  # what a batch is looked up in, by device
-        self._fine: Any = None  # whether all rows since the last check had a cell
 
     def of(self, y: Any, sensitive_features: Any, device: Any) -> Any:
         """Return the cell of every row of a batch (b,), on a device."""
@@ -87,8 +95,8 @@ class RowCells:
             cell = cell * len(self._values[i]) + self._codes(i, arrays(column))
             if occurring is not None:
                 cell, same = _places(occurring, cell)
-                self._fine = same.all()
-                self.check()
+                if not same.all():
+                    self._refuse()
         return torch.from_numpy(cell).to(device)
 
     def at(self, rows: Any, device: Any) -> Any:
@@ -109,31 +117,23 @@ class RowCells:
 
     def _of_tensors(self, columns: list[Any], device: Any) -> Any:
         """Return the cells of columns that stay on their device; whether all are known is told later."""
-        values, known = self._on(device)
-        cell: Any = None
-        right: Any = None
-        for i, (column, own) in enumerate(zip(columns, values)):
-            if own is None:
+        for i, column in enumerate(columns):
+            if not self._numbers[i]:
                 self._codes(i, arrays(column))  # raises: tensors hold numbers
-            codes, same = _places(own, column.to(device))
-            right = right & same if i else same
-            cell = cell * len(self._values[i]) + codes if i else codes
-            if i and known[i - 1] is not None:
-                cell, same = _places(known[i - 1], cell)
-                right = right & same
-        fine = right.all()
-        self._fine = fine if self._fine is None else self._fine & fine
-        return cell
+        assert self._tensors is not None
+        return self._tensors.of(columns, device)
 
     def check(self) -> None:
         """Raise where a batch since the last check held a row of no cell of the training rows."""
-        fine, self._fine = self._fine, None
-        if fine is not None and not bool(fine):
-            reason = (
-                "a row of a batch has a label and groups that no row of the training data given at the "
-                "start has together."
-            )
-            raise _check.InputError(self._owner, reason, "sensitive_features")
+        if self._tensors is not None and self._tensors.strange():
+            self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        reason = (
+            "a row of a batch has a label and groups that no row of the training data given at the "
+            "start has together."
+        )
+        raise _check.InputError(self._owner, reason, "sensitive_features")
 
     def _columns(self, features: Any, n: int) -> list[Any]:
         """Return the sensitive columns of a batch: tensors where they were given, else arrays."""
@@ -181,22 +181,6 @@ class RowCells:
             _check.fail(self._owner, parameter, rule, distinct.tolist()[codes.index(None)])
         return np.array(codes, dtype=np.int64)[inverse.ravel()]
 
-    def _on(self, device: Any) -> tuple[list[Any], list[Any]]:
-        """Return the values of columns, where they are numbers, and the combinations that occur."""
-        import torch
-
-        if device not in self._tables:
-            values = [
-                None if known is None or known.dtype.kind not in "iuf" else torch.as_tensor(known)
-                for known in self._sorted
-            ]
-            known = [None if own is None else torch.as_tensor(own) for own in self._known]
-            self._tables[device] = tuple(
-                [None if table is None else table.to(device) for table in tables]
-                for tables in (values, known)
-            )
-        return self._tables[device]
-
 
 def _sortable(values: Sequence[Any]) -> np.ndarray | None:
     """Return values as a sorted array of numbers or of texts; None where they are neither."""
@@ -207,20 +191,7 @@ def _sortable(values: Sequence[Any]) -> np.ndarray | None:
     return found if plain and not mixed and (found[1:] > found[:-1]).all() else None
 
 
-def _places(known: Any, given: Any) -> tuple[Any, Any]:
-    """Return the place of every number among sorted ones, and whether it is one of them.
-
-    Of two values, as of two classes or groups, comparisons tell both: fewer operations than a search.
-    """
-    if len(known) == 2:
-        last = given == known[1]
-        same = last | (given == known[0])
-        return (last.long() if is_tensor(last) else last.astype(np.int64)), same
-    if not is_tensor(given):
-        place = np.minimum(np.searchsorted(known, given), len(known) - 1)
-        return place, known[place] == given
-    import torch
-
-    given = given if given.dtype == known.dtype else given.to(known.dtype)
-    place = torch.searchsorted(known, given).clamp_max_(len(known) - 1)
+def _places(known: np.ndarray, given: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the place of every number among sorted ones, and whether it is one of them."""
+    place = np.minimum(np.searchsorted(known, given), len(known) - 1)
     return place, known[place] == given
