@@ -150,7 +150,7 @@ def landing(problem, domain, x, lam, residual, way, b):
         left = max(np.linalg.norm(T @ g), np.abs(new) @ np.abs(f), f.max(initial=0.0))
         rise = merit(y) - here
         if rise <= 1e-4 * s * min(way.slope, 0.0) + 1e-14 * max(1.0, abs(here)):
-            if left <= 10 * residual:
+            if left <= 3 * residual:
                 return s, y, new, left
         elif s == 1.0 and rise <= 0.1 * residual and left <= residual / 2:
             return s, y, new, left

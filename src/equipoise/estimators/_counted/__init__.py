@@ -23,6 +23,7 @@ from equipoise.estimators._counted.shifting import (
     FinishBest,
     FirstShift,
     ShiftAgain,
+    SmallerScores,
 )
 from equipoise.estimators._counted.simple import best_simple, no_worse_than_simple
 from equipoise.estimators._counted.small_steps import SmallSteps
@@ -38,6 +39,7 @@ STAGES: tuple[Stage, ...] = (
     Reach(),
     CutScores(),
     FirstShift(),
+    SmallerScores(),
     HoldSpread((FirstShift(), *SHIFTING)),
     OutOfReach(),
     Prove(),
