@@ -20,7 +20,7 @@ from equipoise.solvers._newton.descent import (
     _updated,
     descend,
 )
-from equipoise.solvers._newton.jump import JumpDirection, search
+from equipoise.solvers._newton.jump import JumpDirection, first_accepted
 from equipoise.solvers._newton.pair import Pair, pair_at
 from equipoise.solvers._newton.preconditioner import Preconditioner
 from equipoise.solvers._newton.state import State
@@ -150,7 +150,7 @@ def landed(
     at = Pair(np.zeros(1), np.zeros(0), None, at_residual)
     none = np.zeros((0, 1))
     way = JumpDirection(np.ones(1), np.zeros(0), slope, np.zeros(0, int), none, none.T, False)
-    found = search(problem, at, way, 2.0)
+    found = first_accepted(problem, at, way, 2.0)
     return None if found is None else found.x[0]
 
 
@@ -209,14 +209,14 @@ def test_multipliers_move_as_far_as_the_point():
     way = JumpDirection(
         np.ones(1), np.array([0.5]), -1.0, np.zeros(1, int), np.ones((1, 1)), np.ones((1, 1)), False
     )
-    found = search(problem, at, way, 0.01)
+    found = first_accepted(problem, at, way, 0.01)
     assert (found.x[0], found.lam[0]) == (1.0, 0.5)
     kinked = FunctionProblem(
         lambda y: (-y[0] if y[0] < 0.6 else 9.0, -np.ones(1)),
         [lambda y: (y[0] - 9, np.ones(1))],
         dim=1,
     )
-    found = search(kinked, at, way, 0.01)
+    found = first_accepted(kinked, at, way, 0.01)
     assert (found.x[0], found.lam[0]) == (0.5, 0.75)
 
 

@@ -8,7 +8,7 @@ import pytest
 from equipoise import sets
 from equipoise._problem import Point
 from equipoise.problems import QuadraticProblem
-from equipoise.solvers._newton.jump import JumpDirection, newton, search
+from equipoise.solvers._newton.jump import JumpDirection, first_accepted, newton
 from equipoise.solvers._newton.pair import pair_at
 from equipoise.solvers._newton.preconditioner import Preconditioner
 
@@ -167,7 +167,7 @@ def test_landings(domain):
         if way is None:
             continue
         expected = landing(problem, domain, x, lam, at.residual, way, b)
-        landed = search(problem, at, way, b)
+        landed = first_accepted(problem, at, way, b)
         if expected is None:
             assert landed is None
             lengths.append(0.0)
@@ -193,7 +193,7 @@ def line(values, slope, way_slope=-1.0):
     none = np.zeros(0)
     at = pair_at(problem, problem.at(np.zeros(1)), none)
     way = JumpDirection(np.ones(1), none, way_slope, none, none, none, raised=False)
-    landed = search(problem, at, way, 1.0)
+    landed = first_accepted(problem, at, way, 1.0)
     return None if landed is None else float(landed.x[0])
 
 

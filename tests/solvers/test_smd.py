@@ -12,7 +12,7 @@ from equipoise._errors import NonFiniteError
 from equipoise.problems import REFERENCES, ProximalProblem
 from equipoise.solvers import SMD, InverseSqrt, UnsuitableSolverError
 from equipoise.solvers._minmax.dual_start import fitting_dual
-from equipoise.solvers._minmax.mirror_step import bregman, dual_step, entropy_weight, largest
+from equipoise.solvers._minmax.mirror_step import bregman, dual_step, entropy_weight, largest_value
 from tests.solvers.auc_instance import instance, level_function
 
 BLOCK = np.array([0, 1, 1, 2, 2])
@@ -171,7 +171,7 @@ def test_t6_4_the_upper_estimate_is_the_maximum_over_the_dual_points():
                 shares = weights[BLOCK]
                 value = u @ weights + v @ (shares * alpha) - saddle.bowl * shares @ alpha**2
                 sampled = max(sampled, value)
-        assert sampled <= largest(saddle, u, v) <= sampled + 0.5
+        assert sampled <= largest_value(saddle, u, v) <= sampled + 0.5
 
 
 @pytest.mark.parametrize(("r", "H"), [(0.6, -0.05), (0.42, -0.02372)])

@@ -28,7 +28,7 @@ ENOUGH_PRODUCTS, GOOD_DIRECTION = 12, 0.1
 # tell cost more than a product with a small matrix does.
 TRIED_EVERY = 4
 
-Product = Callable[[np.ndarray], tuple[np.ndarray, float]]
+ProductWithError = Callable[[np.ndarray], tuple[np.ndarray, float]]
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class LeastCurvature:
 
 
 def least_curvature(
-    product: Product,
+    product: ProductWithError,
     project: Callable[[np.ndarray], np.ndarray],
     dim: int,
     most: int,

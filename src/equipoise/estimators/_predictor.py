@@ -18,6 +18,7 @@ from equipoise.auditing import Audit
 from equipoise.auditing._audit import audit_rows, with_absent
 from equipoise.auditing._audited_rows import AuditedRows
 from equipoise.certificate import Certificate
+from equipoise.constraints._rules import needing, one_or_several
 from equipoise.estimators._calibration import Calibration
 from equipoise.estimators._counted import Candidate
 from equipoise.estimators._inputs import FLOATS, read_weight, split_sensitive, without
@@ -206,16 +207,15 @@ class LinearPredictor:
         rows = AuditedRows(table, scores > 0, scores, owner)
         report, rules = getattr(self, "report_", None), getattr(self, "rules_", None)
         rules = self._rules() if rules is None else rules  # of a stream
-        listed = rules if isinstance(rules, list | tuple) else [rules]
-        if any("all_rows" in rule.needs for rule in listed):
+        if needing(rules, "all_rows"):
             reason = (
                 "`evaluate` cannot compare new rows with predictions for the training rows (churn), nor "
                 "with a function of them (custom); give `audit` a rule with predictions for the new rows."
             )
             raise _check.InputError(owner, reason, "constraints")
         if report is None:  # of a stream
-            return audit_rows(rows, listed, confidence)
-        found = audit_rows(rows, listed, confidence, report.pooled)
+            return audit_rows(rows, one_or_several(rules), confidence)
+        found = audit_rows(rows, one_or_several(rules), confidence, report.pooled)
         return with_absent(found, report.constraints)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

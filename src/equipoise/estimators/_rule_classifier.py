@@ -19,7 +19,7 @@ from equipoise.estimators._task import Task
 from equipoise.solvers import Solver
 
 # Rows of a stream's memory, at the least: with fewer no rate means anything. Chosen.
-LEAST_MEMORY = 10
+LEAST_REMEMBERED = 10
 
 
 class RuleClassifier(BoundParameters, LinearPredictor, ClassifierMixin, BaseEstimator, ABC):
@@ -42,7 +42,7 @@ class RuleClassifier(BoundParameters, LinearPredictor, ClassifierMixin, BaseEsti
         "confidence": [Interval(Real, 0, 1, closed="neither"), None],
         "held_out": [Interval(Real, 0, 1, closed="neither")],
         "ordered": ["boolean"],
-        "memory": [Interval(Integral, LEAST_MEMORY, None, closed="left")],
+        "memory": [Interval(Integral, LEAST_REMEMBERED, None, closed="left")],
     }
 
     @abstractmethod

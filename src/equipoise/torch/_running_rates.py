@@ -11,7 +11,7 @@ import numpy as np
 from equipoise.terms import Scores
 from equipoise.torch._cell_rates import CellRates, FunctionOfCells
 from equipoise.torch._dual import gains
-from equipoise.torch._processes import added
+from equipoise.torch._processes import summed
 
 # A cell's means are over about so many of its newest rows: with them, a rate of one half has the standard
 # error sqrt(1/4 / 1000), about .016. Chosen.
@@ -125,7 +125,7 @@ class RunningRates:
         import torch
 
         self.count()
-        pending = added(self.pending)
+        pending = summed(self.pending)
         slowest = math.exp(-batches / REMEMBERED)
         self.expected = self.expected.lerp(pending[-1] / batches, 1.0 - slowest if turn else 1.0)
         if turn < RENEWED or turn % RENEWED == 0:

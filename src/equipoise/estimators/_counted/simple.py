@@ -36,7 +36,7 @@ FEW_MODELS = 2
 # model that takes the place of an optimal one must be better by far more.
 FEW_THRESHOLDS = 1 << 12
 INTERCEPTS = (1e-3, 0.01, 0.1, 0.3, 1.0, 2.0, 3.0, 5.0)  # of a constant; the best one is taken
-CONSTANT = (
+SAME_OF_ALL = (
     "The bounds hold on the counted rates, by predicting the same of every row. The certificate says how "
     "far the model is from optimal."
 )
@@ -162,7 +162,7 @@ def _constant(search: Search, sign: float) -> Simple | None:
     x = min(units, key=lambda unit: problem.at(unit).objective)
     if not (problem.thresholded(x)[1:] <= search.allowed).all():  # losses follow the scores
         x = units[0]
-    return Simple(x, search.error(x), CONSTANT)
+    return Simple(x, search.error(x), SAME_OF_ALL)
 
 
 def _next_to(search: Search, simple: Simple) -> Candidate | None:

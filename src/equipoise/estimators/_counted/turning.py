@@ -28,7 +28,7 @@ MAX_NODES = 200
 SAME_SCORE = 1e-10
 
 
-def turned(
+def cheapest_turned(
     problem: LearningProblem,
     rows: MemorySums,
     scores: np.ndarray,

@@ -7,7 +7,7 @@ from scipy.linalg import cho_solve
 
 from equipoise._problem import Problem
 from equipoise.solvers._newton.chord import FAST_JUMP, Chord
-from equipoise.solvers._newton.jump import JumpDirection, direction, search
+from equipoise.solvers._newton.jump import JumpDirection, direction, first_accepted
 from equipoise.solvers._newton.pair import Pair
 from equipoise.solvers._newton.preconditioner import Preconditioner, cholesky_factor
 
@@ -29,7 +29,7 @@ def known_jump(
     way = _way(problem, at, b, H, known)
     if way is None:
         return None, known
-    landed = search(problem, at, way, b)
+    landed = first_accepted(problem, at, way, b)
     if landed is None or landed.residual > FAST_JUMP * at.residual or way.raised:
         return landed, known
     return Chord(way.rows, way.J, way.Z, known).follow(problem, landed, tol), known
