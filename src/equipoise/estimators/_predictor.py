@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from equipoise.estimators._counted import Candidate
 from equipoise.estimators._inputs import FLOATS, read_weight, split_sensitive, without
 from equipoise.estimators._model_file import save_model
 from equipoise.estimators._runner import Runner, seed_of
-from equipoise.estimators._sklearn import naming
+from equipoise.estimators._sklearn import Interval, StrOptions, naming
 from equipoise.estimators._tensors import tensor_labels, tensor_scores
 from equipoise.models import linear_scores
 from equipoise.rows import MemoryTable
@@ -41,6 +42,21 @@ UNFINISHED = {
 
 class LinearPredictor:
     """A mixin for estimators with `solver`, `tol`, `max_steps`, `max_seconds` and so on."""
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        "C": [Interval(Real, 1e-20, 1e20, closed="both")],
+        "on_infeasible": [StrOptions({"warn", "raise", "ignore"})],
+        "solver": [str, Solver],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_steps": [Interval(Integral, 1, None, closed="left")],
+        "max_seconds": [Interval(Real, 0, None, closed="left"), None],
+        "verbose": ["boolean", Interval(Integral, 0, None, closed="left")],
+        "callback": [callable, None],
+        "random_state": ["random_state"],
+        "confidence": [Interval(Real, 0, 1, closed="neither"), None],
+        "held_out": [Interval(Real, 0, 1, closed="neither")],
+        "ordered": ["boolean"],
+    }
 
     classes_: np.ndarray
     coef_: np.ndarray
