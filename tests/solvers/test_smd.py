@@ -12,7 +12,7 @@ from equipoise._errors import NonFiniteError
 from equipoise.problems import REFERENCES, ProximalProblem
 from equipoise.solvers import SMD, InverseSqrt, UnsuitableSolverError
 from equipoise.solvers._minmax.dual_start import fitting_dual
-from equipoise.solvers._minmax.mirror_step import bregman, dual_step, entropy_weight, largest_value
+from equipoise.solvers._minmax.mirror_step import dual_step, entropy_weight, largest_value
 from tests.solvers.auc_instance import instance, level_function
 
 BLOCK = np.array([0, 1, 1, 2, 2])
@@ -109,6 +109,12 @@ def test_naive_twin_on_mini_batches():
     for state, (U, w, _, _) in zip(states, naive(problem, 0.5, 50, 0.1, 2.0, indices=indices)):
         assert solver.upper(problem, state) == pytest.approx(U, abs=1e-12)
         np.testing.assert_allclose(state.w, w, atol=1e-12)
+
+
+def bregman(saddle, y, alpha, y0, alpha0):
+    """``V(y, y0)``, of which `dual_step` knows the minimiser in closed form."""
+    entropy = float(y @ np.log(y / y0))
+    return entropy_weight(saddle) * entropy + float(y[BLOCK] @ (alpha - alpha0) ** 2)
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -32,19 +32,12 @@ def entropy_weight(saddle: Saddle) -> float:
     return 2.0 * (1.0 + math.sqrt(k) * saddle.interval) ** 2
 
 
-def bregman(
-    saddle: Saddle, y: np.ndarray, alpha: np.ndarray, y0: np.ndarray, alpha0: np.ndarray
-) -> float:
-    """Return ``V(y, y0) = W sum y ln(y / y0) + sum_j y_i (alpha_j - alpha0_j)^2``."""
-    entropy = float(y @ np.log(y / y0))
-    return entropy_weight(saddle) * entropy + float(y[saddle.blocks] @ (alpha - alpha0) ** 2)
-
-
 def dual_step(
     saddle: Saddle, y: np.ndarray, alpha: np.ndarray, u: np.ndarray, v: np.ndarray, tau: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the minimiser of ``-<u, y> - <v, alpha~> + c sum_j alpha~_j^2 / y_i + V / tau``.
 
+    V is the Bregman divergence of omega, ``W sum y ln(y / y0) + sum_j y_i (alpha_j - alpha0_j)^2``.
     For fixed y it separates into one parabola for each alpha_j; what is left is entropic in y (Lemma 3).
     """
     c, I = saddle.bowl, saddle.interval  # noqa: E741
