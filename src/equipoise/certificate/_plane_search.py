@@ -20,7 +20,8 @@ MAX_DIM = 200
 # kinks, and planes from near ones are closer to the functions at the point. Chosen.
 DISTANCES = 0.9, 1e-1, 1e-2, 1e-3
 
-# It gives up where all of so many rounds together do not let the residual fall to this share; chosen.
+# The search gives up where a number of rounds, the second, do not let the residual fall to the first number
+# times what it was; chosen.
 LEAST_GAIN, PATIENCE = 0.9, 12
 
 

@@ -26,7 +26,8 @@ from equipoise.certificate._rounding import HUGE, UNIT
 # Constraints looked at in each round, the largest first: one gradient each. Chosen.
 MAX_CONSTRAINTS = 200
 
-# Where there are so many planes for each variable, or in all, those without weight are dropped. Chosen.
+# Planes without weight are dropped where there are more planes than the first number for each variable, and
+# more than the second in all. Chosen.
 PLANES_PER_VARIABLE, LEAST_PLANES = 3, 40
 
 # Fits with another piece of the projection on the tangent cone at the most, and the share of the loss that is

@@ -42,7 +42,7 @@ PRECISE = {"maxiter": 200, "ftol": 1e-15}
 # Weights that are 0 but for rounding, and those that SLSQP leaves where it means 0; chosen.
 ZERO, NEARLY_ZERO = 1e-13, 1e-9
 
-# Up to so many variables, planes at points around the centre make the slopes cancel where the domain is
+# Up to this many variables, planes at points around the centre make the slopes cancel where the domain is
 # unbounded; chosen.
 MAX_DIM_AROUND = 50
 

@@ -18,9 +18,10 @@ SLOPE_C = 1e4
 # all rows get the shares of the classes, to about nine digits, and the order of the scores stays. Chosen.
 FLAT_SLOPE = 1e-9
 
-# Scores of two classes are counted in so many bins, over so many times the distance between their
-# quartiles to both sides of the median, as seen on so many rows: probabilities are then right to four
-# digits (measured on scores of a census), and counting takes a tenth of the time. Chosen.
+# Scores of two classes are counted in bins. Their number; how far they reach to both sides of the median, in
+# distances between the quartiles; and the number of rows that median and quartiles are taken of.
+# Probabilities are then right to four digits (measured on scores of a census), and counting takes a tenth of
+# the time. Chosen.
 BINS, QUARTILE_DISTANCES, SEEN_ROWS = 2048, 15.0, 1024
 
 MAX_NEWTON_STEPS = 50  # it takes five to ten; chosen

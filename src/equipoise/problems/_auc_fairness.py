@@ -44,7 +44,7 @@ SUBSETS_OF: dict[str, tuple[tuple[int, ...], ...]] = {
 # functions each belongs: the objective, and two constraints.
 BLOCKS = np.array([0, 1, 1, 2, 2])
 
-# The farthest point of the domain in a direction is found by projecting a point that is so many diameters
+# The farthest point of the domain in a direction is found by projecting a point that is this many diameters
 # away. Chosen: the bound is then too large by a relative 1e-8 at most.
 DIAMETERS_AWAY = 1e8
 

@@ -11,7 +11,7 @@ from equipoise._problem import Point
 from equipoise.rows import Sums
 from equipoise.terms import CombinationPoint
 
-# Up to so many gradients are formed one by one, by a backward pass each: forming many at once has a fixed
+# Up to this many gradients are formed one by one, by a backward pass each: forming many at once has a fixed
 # cost. Chosen.
 FEW_GRADIENTS = 2
 

@@ -29,7 +29,7 @@ FIRST_LENGTH, SHORTER, LONGER = 0.1, 0.1, 2.0
 SHORTER_AT_MOST, SHORTER_IF_FLAT, LONGER_AT_MOST = 6, 1, 20
 
 # Along a flat direction the merit may only seem to fall, by as much as the gradient is not 0: a move must
-# lower it by so many times the residual. Chosen.
+# lower it by this many times the residual. Chosen.
 RESIDUALS_TO_FALL = 10.0
 
 # Where no tolerance is asked for, a residual up to this one makes a KKT point. Chosen.

@@ -30,10 +30,10 @@ LEAVABLE = (Status.CONVERGED, Status.STALLED, Status.LOCALLY_INFEASIBLE)
 # nothing, and the run ends as it would have without it.
 MAY_FAIL = (NonFiniteError, OverflowError, np.linalg.LinAlgError)
 
-# The curvature may take one product for so many evaluations and products of the run. Chosen.
+# The curvature may take one product for this many evaluations and products of the run. Chosen.
 COST_PER_PRODUCT = 4
 
-# A space of at most so many dimensions is looked at completely, whatever the run has cost. Chosen.
+# A space of at most this many dimensions is looked at completely, whatever the run has cost. Chosen.
 SMALL_SPACE = 20
 
 

@@ -17,7 +17,7 @@ from equipoise._array import Array, counted, is_tensor, like, namespace
 from equipoise.terms._pair_point import ROWS_AT_A_TIME, PairedRows, PairPoint
 from equipoise.terms._sorted_pairs import QuadraticPairs
 
-# Fewer rows than this are sorted in less time than so many cells are added up. Measured.
+# Fewer rows than this are sorted in less time than this many cells are added up. Measured.
 ROWS_IN_CELLS = 200_000
 CELLS = 1 << 15  # the most; chosen: the tables of a few atoms fit into the cache of one core
 # What undecided pairs may add to the slopes of a sum, and rounding to its value, relative to them; with more

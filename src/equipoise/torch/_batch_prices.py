@@ -33,7 +33,7 @@ class BatchPrices:
         """Return the weights (R,) of the sums in the gradient, after the sums of one more batch.
 
         1. average the sums over the last batches, smooth and counted ones
-        2. count the violations, and move the multipliers by so much, if it is their turn
+        2. count the violations, and move the multipliers by them, if it is their turn
         3. weigh objective and constraints
         """
         import torch

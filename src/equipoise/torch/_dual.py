@@ -10,12 +10,14 @@ from equipoise.torch._processes import averaged
 # hardly anything is new after one; and a step of the multipliers takes as long as one of a small network.
 STEPS_PER_UPDATE = 10
 
-# A multiplier is so many times the value of its constraint, plus the sum of the values at all earlier steps
-# times the second number; both in units of the loss's slope, and both times the gain of the constraint.
+# A multiplier is the first number times the value of its constraint, plus the second number times the sum
+# of the values at all earlier steps; both in units of the loss's slope, and both times the gain of the
+# constraint.
 PROPORTIONAL, INTEGRAL = 10.0, 0.1
 
-# A constraint that is broken, or has room, by more counts for so much: a network that has just begun may be
-# far away for a while, and multipliers would be wound up meanwhile. Chosen: twice a usual bound.
+# A constraint that is broken by more than this, or has more room, counts as if it were by this: a network
+# that has just begun may be far away for a while, and multipliers would be wound up meanwhile. Chosen: twice
+# a usual bound.
 LARGEST_NEWS = 0.1
 
 # The gain of a constraint is the first number over the standard error that one batch leaves it with, and from
@@ -26,15 +28,15 @@ LARGEST_NEWS = 0.1
 # their bounds.
 NOISE, SMALLEST_GAIN = 0.06, 0.3
 
-# Gains fall, like the root of the learning rate, from where that is so much of its largest. Chosen:
-# multipliers need most of the training to be found.
+# Gains fall, like the root of the learning rate, from where that is below this share of its largest value.
+# Chosen: multipliers need most of the training to be found.
 SLOW_PACE = 0.25
 
-# The mean slope of the loss is over about so many of the newest batches; chosen.
+# The mean slope of the loss is over about this many of the newest batches; chosen.
 SLOPE_BATCHES = 100.0
 
-# One batch in so many tells the slope of the loss, and all of the first ones; chosen: it takes a backward
-# pass through the loss itself, and hardly changes.
+# The slope of the loss is measured in each of the first batches, this many, and then in one of as many.
+# Chosen: it takes a backward pass through the loss itself, and hardly changes.
 EVERY = 20
 
 # The mean slope of a logistic loss with respect to the scores, summed over the rows of a batch: 1/4 is that

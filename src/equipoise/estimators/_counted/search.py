@@ -42,7 +42,7 @@ SPARE_OF_AUCS = 3e-4
 # is at most the first number and some bound is used up, or at most the second number. Chosen.
 LITTLE_GAIN, NEGLIGIBLE_GAIN = 0.01, 0.003
 
-# A bound on AUCs that is broken by more than so many times `SPARE_OF_AUCS` is not broken because of smooth
+# A bound on AUCs that is broken by more than this many times `SPARE_OF_AUCS` is not broken because of smooth
 # steps, and no shift will mend it. Chosen: where one AUC was trained for alone on 60 to 500 rows, sharper
 # steps and smaller penalties gained 4 at the most.
 HOPELESS = 10.0

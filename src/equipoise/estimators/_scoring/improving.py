@@ -42,7 +42,7 @@ MOST_BOUNDS = 20
 # need more memory than the data. Chosen.
 MOST_COLUMNS = 1000
 
-# The rows left out are cut into so many blocks: how a difference of scores varies from block to block gives
+# The rows left out are cut into this many blocks: how a difference of scores varies from block to block gives
 # its standard error. Chosen.
 COMPARED_BLOCKS = 10
 

@@ -23,7 +23,7 @@ __all__ = ["ConstrainedBundle"]
 # customary value.
 SERIOUS_STEP = 0.1
 
-# Penalties are at least so many times the multipliers; chosen, above 1.
+# Penalties are at least this many times the multipliers; chosen, above 1.
 PENALTY_MARGIN = 2.0
 
 # Where a step wins nothing but rounding errors, the weight of the regularisation is changed by this factor;

@@ -11,7 +11,7 @@ from equipoise.solvers._newton.jump import JumpDirection, direction, first_accep
 from equipoise.solvers._newton.pair import Pair
 from equipoise.solvers._newton.preconditioner import Preconditioner, cholesky_factor
 
-# A Hessian that is not convex is raised by so many times ``b J'J``, one after the other, until it is: along
+# A Hessian that is not convex is raised by this many times ``b J'J``, one after the other, until it is: along
 # the constraints a large multiple changes no direction. Chosen.
 RAISED_BY = (1.0, 10.0, 100.0)
 
