@@ -28,7 +28,7 @@ class LatticeCells:
 
     Parameters
     ----------
-    rows : Rows
+    rows : PairedRows
     h : float
         The distance of two nodes.
     reach : int

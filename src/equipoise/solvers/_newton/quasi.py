@@ -14,8 +14,8 @@ from equipoise.solvers._newton.limited_memory import LimitedMemory
 from equipoise.solvers._newton.pair import Pair
 from equipoise.solvers._newton.state import State
 
-# Jumps in a row that did not halve the least residual, after which this many steps are taken without them.
-# Chosen on thirteen generated problems with 400 to 10,000 variables: with less patience, or much
+# Jumps in a row that did not halve the least residual, and the steps that are then taken without them. Chosen
+# on thirteen generated problems with 400 to 10,000 variables: with less patience, or much
 # more, narrow curved valleys take more evaluations, or more steps.
 PATIENCE, STEPS_WITHOUT = 40, 20
 
