@@ -32,6 +32,9 @@ RULE = rate("positive") <= 0.5
 LABELS = np.array([0, 1, 0, 1])
 SCORES = MODULE(torch.zeros(4, 2))
 CONSTRAINED = ConstrainedOptimizer(OPTIMIZER, RULE, LABELS)
+TRAINED = torch.nn.Linear(2, 1)  # changed by `finish`
+FINISHING = ConstrainedOptimizer(torch.optim.SGD(TRAINED.parameters(), 0.1), RULE, LABELS)
+ROWS = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [1.0, 3.0]])
 LEAF = torch.zeros(4, requires_grad=True)  # whose sum can be gone through often
 
 EXAMPLES = {
@@ -106,6 +109,17 @@ EXAMPLES = {
             "scores": strict(SCORES),
             "y": told_as(strict(LABELS), "scores"),
             "confidence": share(0.9),
+        },
+    ),
+    "torch.ConstrainedOptimizer.finish": (
+        FINISHING.finish,
+        {
+            "module": strict(TRAINED),
+            "X": strict(ROWS),
+            # of its parts, the message says that they are of `validation`
+            "validation": told_as(optional(strict((ROWS, LABELS))), "X"),
+            "C": positive(1.0),
+            "on_infeasible": strict("ignore"),
         },
     ),
     "torch.ConstrainedOptimizer.load_state_dict": (
