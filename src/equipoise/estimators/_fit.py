@@ -20,8 +20,8 @@ from equipoise.estimators._infeasible import (
 )
 from equipoise.estimators._promise.margin import CrossValidated
 from equipoise.estimators._promise.parts import HoldingOut, Parts, holds_out
+from equipoise.estimators._promise.stricter import StricterFit
 from equipoise.estimators._promise.walk import Walk, unpromised
-from equipoise.estimators._promise.way import Way
 from equipoise.estimators._report import Report
 from equipoise.estimators._reporting import make_report
 from equipoise.estimators._runner import seed_of
@@ -42,8 +42,8 @@ def fit_two_classes(
     task: Task,
     table: Table,
     aim: float = 1.0,
-    walk: Way | None = None,
-    learn: Callable[[Budget], tuple[Table, Way | None]] | None = None,
+    walk: StricterFit | None = None,
+    learn: Callable[[Budget], tuple[Table, StricterFit | None]] | None = None,
 ) -> tuple[LearningProblem, Candidate]:
     """Fit an estimator to the rows of a table, wherever they are; return its problem and the model.
 
