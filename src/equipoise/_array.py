@@ -14,6 +14,10 @@ Array: TypeAlias = Any
 # Stands for 0 where something is divided by it. Chosen, near the least float: far below what problems have.
 TINY = 1e-300
 
+# Bytes of a tensor that are made double precision at a time. Chosen: many small pieces would be slower on an
+# accelerator.
+CONVERTED_BYTES = 1 << 27
+
 NUMPY = (np.ndarray, np.generic, float, int)
 
 quiet = np.errstate(invalid="ignore")
@@ -132,7 +136,7 @@ def places_among(edges: np.ndarray, scores: Array) -> Array:
     )
 
 
-def count(mask: Array) -> int:
+def true_count(mask: Array) -> int:
     """Return how many entries are true."""
     return int(mask.sum()) if is_tensor(mask) else int(np.count_nonzero(mask))
 

@@ -21,7 +21,7 @@ from equipoise.problems import REFERENCES
 from equipoise.solvers import GUARANTEE_COLUMNS, SOLVERS, guarantee_rows
 
 INTERRUPTED = 130  # the exit code of a program that was ended by Ctrl-C
-TEXT = ("problem", "method", "status")  # columns of words
+TEXT_COLUMNS = ("problem", "method", "status")  # columns of words
 
 app = typer.Typer(
     add_completion=False,
@@ -168,7 +168,7 @@ def _aligned(methods: list[str], problems: list[str]) -> Callable[[Iterable[str]
 
     def layout(row: Iterable[str]) -> str:
         cells = [
-            cell.ljust(width) if name in TEXT else cell.rjust(width)
+            cell.ljust(width) if name in TEXT_COLUMNS else cell.rjust(width)
             for name, width, cell in zip(COLUMNS, widths, row)
         ]
         return "  ".join(cells).rstrip()

@@ -9,7 +9,7 @@ import pytest
 from equipoise import Facts, FunctionProblem, sets
 from equipoise._errors import InputError
 from equipoise.certificate import _proving as proving
-from equipoise.certificate._proof import STEPS, InfeasibilityProof, _fall, lower_bound
+from equipoise.certificate._proof import STEP_LENGTHS, InfeasibilityProof, _fall, lower_bound
 from equipoise.certificate._proving import _Bundle, prove_infeasible
 
 from .affine import affine
@@ -47,13 +47,13 @@ def test_flat_constraints_have_a_modulus_too():
 
 
 def test_only_the_largest_constraints_get_planes(monkeypatch):
-    monkeypatch.setattr(proving, "MOST", 3)
+    monkeypatch.setattr(proving, "MOST_PLANES_ADDED", 3)
     values = [4.0, 2.0, 9.0, 8.0, 4.5, 4.4]
     problem = affine(np.eye(6), values, facts=CONVEX)
     bundle = _Bundle(problem, np.zeros(6), 0.0)
     assert bundle.indices.tolist() == [3, 4, 5]
     assert bundle.values.tolist() == [9.0, 8.0, 4.5]
-    monkeypatch.setattr(proving, "MOST", 6)
+    monkeypatch.setattr(proving, "MOST_PLANES_ADDED", 6)
     assert _Bundle(problem, np.zeros(6), 0.0).indices.tolist() == [3, 4, 5]
 
 
@@ -244,7 +244,7 @@ def test_linear_functions_fall_no_further_than_their_bound(seed):
     assert found <= -exact * 1.01
     longest = np.linalg.norm(slope) / min(radius, max(1.0, np.linalg.norm(c)))
     bounds = [np.linalg.norm(slope) * radius]
-    for s in longest / STEPS:
+    for s in longest / STEP_LENGTHS:
         p = np.clip(c - slope / s, low, high)
         n = -slope - s * (p - c)
         inexact = unit * np.linalg.norm(n) * (np.linalg.norm(c) + np.linalg.norm(slope) / s)

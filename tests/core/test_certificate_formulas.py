@@ -14,7 +14,7 @@ from equipoise.certificate._infeasibility import _least
 from equipoise.certificate._kinks import _certified
 from equipoise.certificate._multipliers import _Fit
 from equipoise.certificate._products import HessianProducts
-from equipoise.certificate._proof import STEPS, _fall
+from equipoise.certificate._proof import STEP_LENGTHS, _fall
 from equipoise.certificate._proving import _Bundle
 from equipoise.certificate._residuals import Residuals
 from equipoise.certificate._rounding import with_rounding
@@ -160,7 +160,7 @@ def test_rounding_that_cannot_matter_takes_no_gradients():
 def test_the_longest_step_of_a_bound_fits_the_domain_and_the_point(half, c, longest):
     """Steps beyond the box end at ``-half``, shorter ones where they lead."""
     unit, found = 1e-6, []
-    for s in 2.0 / longest / STEPS:
+    for s in 2.0 / longest / STEP_LENGTHS:
         step = max(-2.0 / s, -half - c)
         normal = -2.0 - s * step
         found.append(normal * step - s * step * 2 * half + unit * abs(normal) * (c + 2.0 / s))

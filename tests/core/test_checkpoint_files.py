@@ -13,9 +13,9 @@ import pytest
 from equipoise import solve
 from equipoise.problems import REFERENCES
 from equipoise.run import CheckpointError
-from equipoise.run._container import LENGTH, MAGIC, pack, unpack
+from equipoise.run._container import LENGTH, MAGIC, Form, pack, unpack
 from equipoise.run._encoding import NotStorableError, UnreadableError
-from equipoise.run._storable import storable_types
+from equipoise.run._storable import name_of, storable_types
 
 REFERENCE = REFERENCES["active"]()
 HEAD = len(MAGIC) + 32
@@ -215,13 +215,16 @@ def test_reading_runs_no_constructor_and_imports_nothing(whole, monkeypatch):
 
 
 def test_what_cannot_be_stored_is_named():
-    for value, reason in (
-        ([1, print], r"contents\[1\] is a builtin_function_or_method"),
-        ({"a": np.array([["x"]])}, r"contents\['a'\] has the dtype <U1"),
-        (np.array([object()]), "contents holds objects that are no labels"),
+    for value, place, reason in (
+        ([1, print], (("item", 1),), r"contents\[1\] is a builtin_function_or_method"),
+        ({"a": np.array([["x"]])}, (("item", "a"),), r"contents\['a'\] has the dtype <U1"),
+        (np.array([object()]), (), "contents holds objects that are no labels"),
+        ({"a": Form("x", 1, print)}, (("item", "a"), ("field", "holds")), r"\['a'\]\.holds is a"),
     ):
-        with pytest.raises(NotStorableError, match=reason):
-            list(pack(value, storable_types()))
+        with pytest.raises(NotStorableError, match=reason) as caught:
+            list(pack(value, {**storable_types(), name_of(Form): Form}))
+        assert caught.value.place == place
+        assert str(caught.value).endswith(f" {caught.value.reason}")
 
 
 @pytest.mark.parametrize(

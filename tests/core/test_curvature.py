@@ -10,7 +10,7 @@ from scipy.linalg import null_space
 from equipoise import FunctionProblem, sets
 from equipoise._problem import Facts
 from equipoise.certificate._curvature import curvature_at, violation_curvature
-from equipoise.certificate._curvature_bounds import FLAT
+from equipoise.certificate._curvature_bounds import NON_NEGATIVE_WITHIN
 from equipoise.certificate._lanczos import _missing, least_curvature, least_products
 from equipoise.problems import REFERENCES, QuadraticProblem
 
@@ -203,7 +203,7 @@ def test_no_saddle_is_called_non_negative(exact, rng):
             problem = _gradients_only(problem)
         found = curvature_at(problem, problem.at(x), lam, 0.0)
         assert found.lower <= max(true, 0.0) + 1e-9 * found.largest
-        assert found.non_negative == (true >= -FLAT * found.largest)
+        assert found.non_negative == (true >= -NON_NEGATIVE_WITHIN * found.largest)
         if not weak:
             assert found.negative == (true < 0)
         signs.append(true < 0)

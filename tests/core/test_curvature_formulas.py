@@ -10,7 +10,7 @@ from equipoise import Facts, FunctionProblem, sets
 from equipoise.certificate import _lanczos as lanczos
 from equipoise.certificate._critical_cone import CriticalCone, _orthonormal
 from equipoise.certificate._curvature import _on_cone
-from equipoise.certificate._curvature_bounds import FLAT, Curvature
+from equipoise.certificate._curvature_bounds import NON_NEGATIVE_WITHIN, Curvature
 from equipoise.certificate._products import OTHER_DIRECTIONS, HessianProducts
 
 from .affine import affine
@@ -157,10 +157,10 @@ def test_curvature_in_words():
     assert "saddle" in str(Curvature(-1.0, -0.5, 1.0))
     assert str(Curvature(0.5, 0.6, 1.0)).startswith("non-negative, at least 5.00e-01")
     assert str(Curvature(-1.0, 0.6, 1.0)).startswith("undecided")
-    flat = Curvature(-0.9 * FLAT, 1.0, 1.0, along=0.9 * FLAT)
+    flat = Curvature(-0.9 * NON_NEGATIVE_WITHIN, 1.0, 1.0, along=0.9 * NON_NEGATIVE_WITHIN)
     assert flat.non_negative
     assert not flat.positive
-    bent = Curvature(-1.1 * FLAT, 1.0, 1.0, along=1.1 * FLAT)
+    bent = Curvature(-1.1 * NON_NEGATIVE_WITHIN, 1.0, 1.0, along=1.1 * NON_NEGATIVE_WITHIN)
     assert not bent.non_negative
     assert bent.positive
 

@@ -12,7 +12,7 @@ from equipoise import sets
 from equipoise.certificate import _infeasibility, _planes
 from equipoise.certificate._infeasibility import _least
 from equipoise.certificate._multipliers import _Fit
-from equipoise.certificate._planes import _Planes
+from equipoise.certificate._planes import PlanesBelow
 
 from .affine import affine
 
@@ -71,7 +71,7 @@ def test_multipliers(corner, scale, seed):
 def test_weights_of_planes(corner, scale, seed):
     domain, x, cone = CORNERS[corner]
     rng = np.random.default_rng(seed)
-    planes = _Planes(affine(np.zeros((1, D)), [-1.0], domain=domain), x)
+    planes = PlanesBelow(affine(np.zeros((1, D)), [-1.0], domain=domain), x)
     planes.indices = np.array([0, 0, 0, 0, 1, 1, 1])
     slopes, prices = rng.normal(size=(7, D)), 0.3 * rng.random(7)
     planes.slopes, planes.below, planes.errors = scale * slopes, scale * prices, np.zeros(7)
@@ -100,7 +100,7 @@ def test_weights_of_violated_constraints(corner, scale, seed):
 
 
 def test_without_slopes_the_cheapest_plane_is_taken():
-    planes = _Planes(affine([[0.0]], [-1.0], slope=[0.0]), np.zeros(1))
+    planes = PlanesBelow(affine([[0.0]], [-1.0], slope=[0.0]), np.zeros(1))
     planes.indices, planes.slopes = np.zeros(3, dtype=int), np.zeros((3, 1))
     planes.below, planes.errors = np.array([0.3, 0.1, 0.2]), np.zeros(3)
     planes.values = np.zeros(2)
@@ -113,7 +113,7 @@ def test_without_slopes_the_cheapest_plane_is_taken():
 
 
 def test_weights_without_any_of_the_objective_are_not_taken(monkeypatch):
-    planes = _Planes(affine([[1.0]], [-1.0]), np.zeros(1))
+    planes = PlanesBelow(affine([[1.0]], [-1.0]), np.zeros(1))
     planes.add(np.zeros(1), np.array([0, 1]))
     monkeypatch.setattr(_planes, "bounded_least_squares", lambda *_: np.array([0.0, 2.0]))
     w = np.array([1.0, 0.5])
@@ -122,7 +122,7 @@ def test_weights_without_any_of_the_objective_are_not_taken(monkeypatch):
 
 def test_rounding_errors_of_a_plane_are_those_of_what_it_is_computed_from():
     """A plane of slope (3, 4) and value -2 at (0, -6), seen from (0.6, 0.8), where its function is 38."""
-    planes = _Planes(affine([[3.0, 4.0]], [22.0]), np.array([0.6, 0.8]))
+    planes = PlanesBelow(affine([[3.0, 4.0]], [22.0]), np.array([0.6, 0.8]))
     planes.values = np.array([0.0, 38.0])
     planes.add(np.array([0.0, -6.0]), np.array([1]))
     assert planes.errors / planes.unit == pytest.approx([2.0 + 38.0 + 5.0 * (1.0 + 6.0)])
@@ -131,14 +131,14 @@ def test_rounding_errors_of_a_plane_are_those_of_what_it_is_computed_from():
 
 def test_the_largest_constraints_are_looked_at(monkeypatch):
     monkeypatch.setattr(_planes, "MAX_CONSTRAINTS", 2)
-    planes = _Planes(affine(np.zeros((4, 1)), [-0.02, 0.3, -0.01, 0.2]), np.zeros(1))
+    planes = PlanesBelow(affine(np.zeros((4, 1)), [-0.02, 0.3, -0.01, 0.2]), np.zeros(1))
     assert planes.largest(np.zeros(1)).tolist() == [0, 2, 4]
 
 
 @pytest.mark.parametrize("count", [2, 8])
 def test_weights_of_the_objective_may_be_off_1_by_rounding_of_their_sum(count):
     problem = affine([[0.0]], [-1.0], slope=[0.0])
-    planes = _Planes(problem, np.zeros(1))
+    planes = PlanesBelow(problem, np.zeros(1))
     for _ in range(count):
         planes.add(np.zeros(1), np.array([0]))
     for share, fair in ((0.75, True), (1.5, False)):

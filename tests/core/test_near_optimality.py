@@ -7,7 +7,7 @@ import pytest
 
 from equipoise import Facts, FunctionProblem, sets
 from equipoise.certificate import NearOptimality, near_planes
-from equipoise.certificate._planes import _Planes
+from equipoise.certificate._planes import PlanesBelow
 
 from .affine import affine
 
@@ -196,7 +196,7 @@ def test_many_kinks_at_once():
 
 def test_planes_that_are_known_are_not_added_again():
     problem, x = norm1(), np.array([3.0, 0.0])
-    planes = _Planes(problem, x)
+    planes = PlanesBelow(problem, x)
     planes.add(x, np.array([0, 1]), known=False)
     planes.add(np.array([3.0, 1e-7]), np.array([0, 1]), known=False)  # the constraint's is the same
     assert planes.indices.tolist() == [0, 1, 0]
@@ -219,7 +219,7 @@ def test_planes_that_are_known_are_not_added_again():
 def test_planes_without_weight_are_dropped_where_there_are_many_for_each_variable():
     for dim, most in ((2, 40), (20, 60)):
         flat = FunctionProblem(lambda x: (0.0, 0 * x), dim=dim, facts=CONVEX)
-        planes, w = _Planes(flat, np.zeros(dim)), np.eye(most)[0]
+        planes, w = PlanesBelow(flat, np.zeros(dim)), np.eye(most)[0]
         for _ in w:
             planes.add(np.zeros(dim), np.array([0]))
         assert planes.without_idle(w).size == most
@@ -228,7 +228,7 @@ def test_planes_without_weight_are_dropped_where_there_are_many_for_each_variabl
 
 
 def test_a_fit_starts_from_the_weights_that_are_known(monkeypatch):
-    planes = _Planes(norm1(), np.array([3.0, 0.0]))
+    planes = PlanesBelow(norm1(), np.array([3.0, 0.0]))
     planes.add(np.array([3.0, 1.0]), np.array([0, 1]))
     monkeypatch.setattr(planes, "_fit_piece", lambda w: w)
     assert planes.fit(np.array([1.0, 0.0])).tolist() == [1.0, 0.0]
@@ -253,4 +253,4 @@ def test_huge_numbers_prove_nothing(x, value):
     assert near_planes(flat(1.0), np.array([x]), 1e-6, 5) is None
     assert near_planes(flat(0.9), np.array([0.9 * x]), 1.0, 5) is not None
     one_huge = affine([[0.0]], [-x * value])
-    assert _Planes(one_huge, np.zeros(1)).huge
+    assert PlanesBelow(one_huge, np.zeros(1)).huge

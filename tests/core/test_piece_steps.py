@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from equipoise import Facts, FunctionProblem, sets
-from equipoise.certificate import _planes as planes
+from equipoise.certificate import _plane_search as planes
 from equipoise.certificate._pieces import HALVINGS, least_by_pieces
 
 
@@ -72,7 +72,7 @@ def rounds(monkeypatch):
             def downhill(self, w):
                 return np.array(downhill)
 
-        monkeypatch.setattr(planes, "_Planes", Scripted)
+        monkeypatch.setattr(planes, "PlanesBelow", Scripted)
         problem = FunctionProblem(
             lambda z: (0.0, 0 * z), dim=2, facts=Facts(convex=True), domain=domain
         )

@@ -65,7 +65,7 @@ def test_widths_are_tried_in_turn(monkeypatch):
     monkeypatch.setattr(kinks_module, "_certified", certified)
     near = near_kinks(problem, np.zeros(1), tol)
     assert near.distance == pytest.approx(0.5 * tol)
-    assert tried == pytest.approx([tol * width for width in kinks_module.WIDTHS[:4]])
+    assert tried == pytest.approx([tol * width for width in kinks_module.KINK_WIDTHS[:4]])
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.datasets import _sources as sources
+from equipoise.datasets._fetch import decompressed, read, squeeze
 from equipoise.datasets._fetch import fetch as fetch_file
-from equipoise.datasets._fetch import read, squeeze, unpack
 from equipoise.datasets._sources import SOURCES, Source
 
 CONTENT = b"1 2 3 \n4 5  6\n"
@@ -328,9 +328,9 @@ def test_offline_names_the_address_and_the_way_out(folder, toy, server):
 
 
 def test_layers_nest():
-    assert unpack(gzip.compress(bz2.compress(CONTENT))) == CONTENT
-    assert unpack(zipped(a_gz=gzip.compress(CONTENT)), ("a.gz",)) == CONTENT
-    assert unpack(tarred("x/y.zip", zipped(a_txt=CONTENT)), ("y.zip", "a.txt")) == CONTENT
+    assert decompressed(gzip.compress(bz2.compress(CONTENT))) == CONTENT
+    assert decompressed(zipped(a_gz=gzip.compress(CONTENT)), ("a.gz",)) == CONTENT
+    assert decompressed(tarred("x/y.zip", zipped(a_txt=CONTENT)), ("y.zip", "a.txt")) == CONTENT
 
 
 @given(st.text(alphabet="ab12 \t\r\n").map(str.encode))

@@ -18,7 +18,7 @@ from equipoise.datasets import (
     load_mslr,
     make_census,
 )
-from equipoise.datasets._columns import design, indices, numbers, one_hot, read_table
+from equipoise.datasets._columns import design, indices, one_hot, parsed, read_columns
 from equipoise.datasets._segment import NAMES as SEGMENT_NAMES
 from equipoise.datasets._usps import smooth
 
@@ -159,7 +159,7 @@ def test_unknown_variants_raise_before_any_file_is_touched(name, options):
 
 def test_read_table_keeps_only_the_wanted_columns_and_the_first_of_two():
     data = b'name;a;b;a\n"X; Y";1;p;9\n\nZ;2;"q;r";9\n'
-    table = read_table(data, ["b", "a"], delimiter=";")
+    table = read_columns(data, ["b", "a"], delimiter=";")
     assert {name: column.tolist() for name, column in table.items()} == {
         "b": ["p", "q;r"],
         "a": ["1", "2"],
@@ -168,7 +168,7 @@ def test_read_table_keeps_only_the_wanted_columns_and_the_first_of_two():
 
 def test_numbers_and_one_hot():
     np.testing.assert_array_equal(
-        numbers(np.array(["1", "", "?", "-2.5"])), [1, np.nan, np.nan, -2.5]
+        parsed(np.array(["1", "", "?", "-2.5"])), [1, np.nan, np.nan, -2.5]
     )
     levels, matrix = one_hot(np.array(["b", "a", "b", "c"]))
     assert levels == ["a", "b", "c"]

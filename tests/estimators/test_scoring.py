@@ -10,7 +10,7 @@ from equipoise import ConstrainedClassifier, Status, demographic_parity, load_mo
 from equipoise.datasets import make_census
 from equipoise.estimators._inputs import read_table
 from equipoise.estimators._runner import Runner
-from equipoise.estimators._scoring.improving import BLOCKS, FIRST, Contest
+from equipoise.estimators._scoring.improving import COMPARED_BLOCKS, FIRST_OBJECTIVE, Contest
 from equipoise.estimators._scoring.parts import blocks_of, parts_by_content
 from equipoise.estimators._training import Training
 from equipoise.run import Budget
@@ -55,7 +55,7 @@ def test_more_accurate_at_the_same_bounds_and_certified(rows, rule):
     assert choice.first == pytest.approx(plain.report_.accuracy, abs=1e-12)
     assert choice.training == pytest.approx(model.report_.accuracy, abs=1e-12)
     assert choice.training > choice.first
-    assert set(choice.scores) == {FIRST, RIVAL}
+    assert set(choice.scores) == {FIRST_OBJECTIVE, RIVAL}
     assert choice.rows == pytest.approx(4000, abs=200)
     assert str(choice) in str(model.report_)
     assert model.report_.plain_accuracy == pytest.approx(plain.report_.plain_accuracy, abs=1e-3)
@@ -98,7 +98,7 @@ def test_with_few_rows_nothing_is_compared_but_bounds_are_used_up(census):
     choice = model.report_.choice
     assert choice.scores == {}
     assert choice.rows == 0
-    assert choice.chosen == FIRST
+    assert choice.chosen == FIRST_OBJECTIVE
     assert keeps(model)
     assert model.report_.accuracy >= plain.report_.accuracy
 
@@ -136,19 +136,25 @@ def test_blocks_hold_their_share_of_both_classes():
 @pytest.mark.parametrize(
     ("ahead", "winner"),
     [
-        ([0.01] * BLOCKS, RIVAL),
-        ([0.0] * BLOCKS, RIVAL),  # no worse, and more accurate on the training rows, or not taken
-        ([-0.01, 0.005] * (BLOCKS // 2), FIRST),  # behind by 1 standard error and a half
-        ([-0.01, 0.009] * (BLOCKS // 2), RIVAL),
-        ([-0.01] * BLOCKS, FIRST),
+        ([0.01] * COMPARED_BLOCKS, RIVAL),
+        (
+            [0.0] * COMPARED_BLOCKS,
+            RIVAL,
+        ),  # no worse, and more accurate on the training rows, or not taken
+        (
+            [-0.01, 0.005] * (COMPARED_BLOCKS // 2),
+            FIRST_OBJECTIVE,
+        ),  # behind by 1 standard error and a half
+        ([-0.01, 0.009] * (COMPARED_BLOCKS // 2), RIVAL),
+        ([-0.01] * COMPARED_BLOCKS, FIRST_OBJECTIVE),
     ],
 )
 def test_a_rival_must_not_be_behind_by_more_than_a_standard_error(ahead, winner):
     contest = object.__new__(Contest)
-    contest.scores = {FIRST: np.full(BLOCKS, 0.8), RIVAL: 0.8 + np.array(ahead)}
+    contest.scores = {FIRST_OBJECTIVE: np.full(COMPARED_BLOCKS, 0.8), RIVAL: 0.8 + np.array(ahead)}
     assert contest._winner() == winner
     contest.scores = {}
-    assert contest._winner() == FIRST
+    assert contest._winner() == FIRST_OBJECTIVE
 
 
 def test_other_scorers_weigh_classes_too(rows):

@@ -9,7 +9,7 @@ from equipoise.constraints import Subset, bind
 from equipoise.metrics import subset_auc
 from equipoise.models import LinearModel, MultiClassLinearModel
 from equipoise.problems import REFERENCES, AUCFairness
-from equipoise.problems._auc_fairness import KINDS, pairs_of, support
+from equipoise.problems._auc_fairness import SUBSETS_OF, pairs_of, support
 from equipoise.sets import Box, L1Ball, L2Ball, WholeSpace
 from tests.solvers.auc_instance import instance, rows
 
@@ -36,7 +36,7 @@ def double_loop(c1, c2, kind, w):
     )
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", SUBSETS_OF)
 @pytest.mark.parametrize("c1", [0.5, 1.0, 2.0])
 def test_t6_1_lemma_1_against_the_double_loop(kind, c1):
     problem = instance(kind, c1=c1, c2=0.8, kappa=2.0)
@@ -87,7 +87,7 @@ def test_mini_batches_use_the_shares_of_all_rows_and_are_unbiased():
     assert any(np.array_equal(drawn, p.values) for p in each)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", SUBSETS_OF)
 @pytest.mark.parametrize(("c1", "c2"), [(0.5, 1.0), (1.0, 1.0), (2.0, 0.3)])
 def test_t6_6_the_sum_of_the_constraints_and_constant_scores(kind, c1, c2):
     problem = instance(kind, c1=c1, c2=c2, kappa=3.0)
@@ -146,7 +146,7 @@ def test_it_is_what_the_constraint_language_says():
     np.testing.assert_allclose(instance("inter").at(W).values, values, atol=1e-12)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", SUBSETS_OF)
 def test_the_true_values_are_aucs_by_ranks(kind):
     problem = instance(kind)
     X = rows()[0]

@@ -1,4 +1,4 @@
-"""Names: every class has its own, every constant says what it is, and every work cited is listed."""
+"""Names: each means one thing, every constant says what it is, and every work cited is listed."""
 
 import ast
 import re
@@ -10,17 +10,36 @@ import equipoise
 PACKAGE = Path(equipoise.__file__).parent
 ROOT = Path(__file__).parents[2]
 SOURCES = {path: path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")}
-SHARED = {"State", "Outer"}  # each solver has its own
+SHARED = {"State", "Outer", "T", "P"}  # each solver has its own, and type variables mean nothing
 CITED = re.compile(r"[A-Z][\w'-]+(?:, [A-Z][\w'-]+)*(?: & [A-Z][\w' -]*?[a-z])? (?:19|20)\d\d\b")
 
 
-def test_a_class_name_means_one_class():
+def names_of(text):
+    """The functions, classes and types that a module makes for others; not its own, nor constants."""
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            names = [node.name]
+        else:
+            targets = (
+                node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+            )
+            given = [target.id for target in targets if isinstance(target, ast.Name)]
+            names = [name for name in given if not name.isupper()]
+        yield from (name for name in names if not name.startswith("_") and name not in SHARED)
+
+
+def test_a_name_means_one_thing():
     where = defaultdict(list)
     for path, text in SOURCES.items():
-        for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.ClassDef) and node.name not in SHARED:
-                where[node.name].append(path.relative_to(PACKAGE).as_posix())
+        for name in names_of(text):
+            where[name].append(path.relative_to(PACKAGE).as_posix())
+    assert len(where) > 800
     assert {name: paths for name, paths in where.items() if len(paths) > 1} == {}
+
+
+def test_functions_classes_and_types_are_names():
+    text = "A = 1\nPair = tuple[int, int]\n_own = 2\nclass B: pass\ndef c(): d = 3\nK: int = 4\n"
+    assert list(names_of(text)) == ["Pair", "B", "c"]
 
 
 def constants(text):

@@ -1,5 +1,6 @@
 """The pages hold what they say: examples run, links lead somewhere, commands exist."""
 
+import builtins
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -103,6 +104,20 @@ def test_files_that_are_named_are_there(page):
     )
     for name in spoken:
         assert "my_" in name or any(path.endswith(f"/{name}") for path in there), name
+
+
+@pytest.mark.parametrize("name", ["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md"])
+def test_names_in_code_are_there(name):
+    """Classes, and names of several words; `my_...` is what a reader is to write."""
+    spoken = [p for folder in ("src", "tests", "tools") for p in (ROOT / folder).rglob("*.py")]
+    spoken += [ROOT / "pyproject.toml", ROOT / ".github" / "pull_request_template.md"]
+    words = {word for path in spoken for word in re.findall(r"\w+", path.read_text("utf-8"))}
+    words |= {path.stem for path in spoken} | set(dir(builtins))
+    text = prose((ROOT / name).read_text(encoding="utf-8"))
+    code = " ".join(re.findall(r"`([^`]+)`", text)).replace("s_row", "")
+    names = set(re.findall(r"\b(?:[A-Z]\w*[a-z]\w*|_?[a-z]\w*_\w*)\b", code))
+    assert len(names) > 15
+    assert {name for name in names - words if "my_" not in name} == set()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=named)

@@ -100,7 +100,7 @@ def test_membership_is_relative_to_the_point():
 
 def test_the_search_for_a_level_starts_next_to_it(monkeypatch):
     """Two steps do, which from elsewhere would drop only some of the heights at a time."""
-    monkeypatch.setattr(_level, "STEPS", 2)
+    monkeypatch.setattr(_level, "MAX_STEPS_TO_LEVEL", 2)
     heights = np.cumsum(0.6 ** np.arange(30))[::-1]
     for total in (1e-3, 0.1, 3.0):
         for shift in (0.0, -5.0, 1e4):

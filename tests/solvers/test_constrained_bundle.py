@@ -163,7 +163,7 @@ def test_programs_that_fail_are_tried_with_less_curvature_of_the_height(monkeypa
     slopes = np.array([[3.0, 4.0], [1.0, 0.0], [60.0, 0.0]])
     planes = TangentPlanes(slopes, np.array([7.0, 6.0, -1.0]), np.array([0, 0, 1]), np.zeros(3))
     assert minimise(planes, np.zeros(2), LinearRows.of(2), 3.0, 0.5) is None
-    deltas = [model.SHARE / 0.5, *(3.0 / 100.0 * share for share in (1.0, 1e-2, 1e-4))]
+    deltas = [model.CHANGED_SHARE / 0.5, *(3.0 / 100.0 * share for share in (1.0, 1e-2, 1e-4))]
     for (H, f), delta in zip(tried, np.repeat(deltas, 2), strict=True):
         np.testing.assert_allclose(H, np.diag([3.0, 3.0, delta]), rtol=1e-12)
         np.testing.assert_allclose(f, [0.0, -1.0, -1.0], rtol=1e-12)

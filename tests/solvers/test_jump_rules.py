@@ -54,7 +54,7 @@ def test_chord_steps_follow_a_fast_jump_with_a_known_matrix(
     landed = None if left is None else Pair(np.array([1.0]), NONE, np.ones(1), left)
     seen = []
     monkeypatch.setattr(jump_module, "newton", lambda *_: (way, known))
-    monkeypatch.setattr(jump_module, "search", lambda *_: landed)
+    monkeypatch.setattr(jump_module, "first_accepted", lambda *_: landed)
     monkeypatch.setattr(
         jump_module.Chord,
         "follow",

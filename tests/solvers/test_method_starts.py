@@ -292,7 +292,7 @@ def test_multipliers_are_examined_without_their_negative_parts(monkeypatch):
 def test_values_that_rounding_hides_are_replaced_by_gradients(n, share, longest):
     """The value never falls, though the slope is 1: where rounding hides the fall, the slope is believed."""
     y = np.ones(1)
-    size = n / share / (backtracking.TOO_CLOSE * backtracking.rounding(y))
+    size = n / share / (backtracking.TOO_CLOSE * backtracking.unit_rounding(y))
     problem = FunctionProblem(lambda x: (size, np.ones(1)), dim=1)
     point, taken, _ = backtracking.Backtracking().descend(problem, problem.at(y), n)
     assert (taken == n) == longest

@@ -14,7 +14,7 @@ from equipoise.solvers._sqp.arrival import first_state, program_at
 from equipoise.solvers._sqp.curvature import probed, updated
 from equipoise.solvers._sqp.opposites import ROUNDING, Opposites, opposite_rows
 from equipoise.solvers._sqp.quadratic_program import PRICE, SLIGHT, QuadraticProgram
-from equipoise.solvers._sqp.refinement import MAX_AMONG_FEW, refined, sharpened
+from equipoise.solvers._sqp.refinement import MAX_AMONG_FEW, refined, with_better_step
 
 FREE = LinearRows.of(3)
 
@@ -304,11 +304,11 @@ def test_products_leave_the_bending_of_the_domain_apart(fresh):
     state = replace(first_state(problem, point, np.zeros(0), np.eye(2)), fresh=fresh, least=1e-9)
     bend = float(np.max(problem.domain.bending(point.x, -point.vjp(np.ones(1)))))
     assert bend > 0
-    after = sharpened(problem, state, lambda point, weights, g: lambda v: A @ v)
+    after = with_better_step(problem, state, lambda point, weights, g: lambda v: A @ v)
     assert after.exact
     assert not after.fresh
     assert after.s[1] == pytest.approx(-state.J[0][1] / (3.0 + bend), rel=1e-3)
-    assert sharpened(problem, replace(state, elastic=True), None).B is state.B
+    assert with_better_step(problem, replace(state, elastic=True), None).B is state.B
 
 
 def test_a_first_model_is_probed_with_the_bending_of_the_domain(monkeypatch):
@@ -325,6 +325,6 @@ def test_a_first_model_is_probed_with_the_bending_of_the_domain(monkeypatch):
     assert bend[1, 1] > 0
     H = probed(lambda v: A @ v, state.unit) + bend
     p = replace(program_at(problem, state), H=H).solve().s
-    after = sharpened(problem, state, lambda point, weights, g: lambda v: A @ v)
+    after = with_better_step(problem, state, lambda point, weights, g: lambda v: A @ v)
     np.testing.assert_allclose(after.B, updated(H, p, (A + bend) @ p) - bend, rtol=1e-9)
     np.testing.assert_allclose(after.s, p, rtol=1e-9)

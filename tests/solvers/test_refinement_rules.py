@@ -11,7 +11,7 @@ from equipoise.solvers._sqp import refinement
 from equipoise.solvers._sqp.arrival import first_state, program_at
 from equipoise.solvers._sqp.curvature import probed, updated
 from equipoise.solvers._sqp.quadratic_program import Answer, QuadraticProgram
-from equipoise.solvers._sqp.refinement import FORCING, refined, sharpened
+from equipoise.solvers._sqp.refinement import FORCING, refined, with_better_step
 
 A = np.array([[5.0, 1.0], [1.0, 3.0]])
 
@@ -36,7 +36,7 @@ def test_the_better_an_iterate_the_better_its_step(least, enough, monkeypatch):
         refinement, "refined", lambda *given: seen.append(given) or (given[0].H, None)
     )
     problem, state = started(least=least, fresh=False)
-    assert sharpened(problem, state, lambda *_: lambda v: A @ v) is state
+    assert with_better_step(problem, state, lambda *_: lambda v: A @ v) is state
     assert seen[0][3] == pytest.approx(enough, rel=1e-12)
 
 
@@ -50,7 +50,7 @@ def test_only_a_first_matrix_among_many_variables_is_probed(fresh, among_few, mo
         refinement, "refined", lambda *given: seen.append(given) or (given[0].H, given[1])
     )
     problem, state = started(fresh=fresh)
-    after = sharpened(problem, state, lambda *_: lambda v: A @ v)
+    after = with_better_step(problem, state, lambda *_: lambda v: A @ v)
     probing = fresh and not among_few
     assert seen[0][4] == (fresh and among_few)
     np.testing.assert_array_equal(
@@ -69,7 +69,7 @@ def test_products_are_weighted_by_the_multipliers():
         asked.append((point.x, weights, gradient))
         return lambda v: A @ v
 
-    sharpened(problem, state, hessian)
+    with_better_step(problem, state, hessian)
     assert asked[0][0].tolist() == [1.0, 1.0]
     assert asked[0][1].tolist() == [1.0, 7.0]
     np.testing.assert_allclose(asked[0][2], [5 + 7.0, 4 + 14.0])
@@ -102,6 +102,6 @@ def test_a_probed_program_without_an_answer_keeps_the_step(monkeypatch):
         "program_at",
         lambda *_: Unsolved(known.H, known.g, known.f, known.J, known.rows),
     )
-    after = sharpened(problem, state, lambda *_: lambda v: A @ v)
+    after = with_better_step(problem, state, lambda *_: lambda v: A @ v)
     np.testing.assert_array_equal(after.s, state.s)
     assert after.exact

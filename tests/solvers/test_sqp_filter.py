@@ -7,10 +7,10 @@ import pytest
 
 from equipoise.sets import LinearRows
 from equipoise.solvers._sqp.filter import (
+    LARGEST_VIOLATION,
     LESS_OBJECTIVE,
     LESS_VIOLATION,
-    MOST,
-    SMALL,
+    SMALL_VIOLATION,
     SUFFICIENT_DECREASE,
     Filter,
 )
@@ -21,11 +21,11 @@ from equipoise.solvers._sqp.merit import ScaledMerit, units
 
 def test_a_filter_admits_what_is_better_than_every_pair_in_one_of_the_two():
     known = Filter(2.0, np.array([[1.0, 5.0], [0.5, 7.0]]))
-    assert known.most == 2.0 * MOST
+    assert known.most == 2.0 * LARGEST_VIOLATION
     assert known.admits(0.9, 6.0)
     assert known.admits(0.4, 9.0)
-    assert known.admits(2.0 * MOST, 4.0)
-    assert not known.admits(np.nextafter(2.0 * MOST, np.inf), 4.0)
+    assert known.admits(2.0 * LARGEST_VIOLATION, 4.0)
+    assert not known.admits(np.nextafter(2.0 * LARGEST_VIOLATION, np.inf), 4.0)
     assert not known.admits(1.0, 5.0)
     assert not known.admits(0.5, 7.0)
     assert not known.admits(0.9, 7.0)
@@ -34,7 +34,7 @@ def test_a_filter_admits_what_is_better_than_every_pair_in_one_of_the_two():
 
 def test_armijos_rule_is_for_steps_along_which_the_objective_falls_enough():
     known = Filter(1e4)  # so that violations up to 1 are small
-    assert SMALL * 1e4 == 1.0
+    assert SMALL_VIOLATION * 1e4 == 1.0
     assert known.armijo(1.0, -1.1, 1.0)
     assert not known.armijo(np.nextafter(1.0, 2), -1.1, 1.0)
     assert not known.armijo(1.0, -1.0, 1.0)

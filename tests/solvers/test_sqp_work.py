@@ -10,7 +10,7 @@ from equipoise.solvers import SQP
 from equipoise.solvers._methods.sqp import _products
 from equipoise.solvers._sqp.curvature import faded, shrunk
 from equipoise.solvers._sqp.opposites import Opposites
-from equipoise.solvers._sqp.refinement import FORCING, sharpened
+from equipoise.solvers._sqp.refinement import FORCING, with_better_step
 
 RNG = np.random.default_rng(0)
 A = RNG.normal(size=(300, 8)) * 1.5 ** -np.arange(8)
@@ -176,7 +176,7 @@ def test_products_correct_the_model_along_the_step():
     solver = SQP(tol=1e-14)
     state = solver.init(problem, np.zeros(8))
     assert not state.exact
-    better = sharpened(problem, state, _products(problem, state.x))
+    better = with_better_step(problem, state, _products(problem, state.x))
     assert better.exact
     weights = np.concatenate(([1.0], state.lam))
     s, exact = better.s, problem.at(state.x).hvp(weights, better.s)

@@ -23,7 +23,7 @@ from equipoise.solvers._parts.linear_rows import linear_rows
 from equipoise.solvers._solver import check_needs
 from equipoise.solvers._sqp.arrival import confirmed, first_state
 from equipoise.solvers._sqp.quadratic_program import QuadraticProgram
-from equipoise.solvers._sqp.refinement import sharpened
+from equipoise.solvers._sqp.refinement import with_better_step
 from equipoise.solvers._sqp.restoration import LEAST_DAMPING, lower_violation
 from equipoise.solvers._sqp.search import _corrected
 from equipoise.solvers._wrappers.averaged import Mean
@@ -141,7 +141,7 @@ def test_restoration_is_damped_in_units_of_violated_constraints(damping, after):
 def test_products_that_are_of_no_use_leave_the_state():
     problem = Parity(products=True)
     state = SQP().init(problem, np.zeros(8))
-    assert sharpened(problem, state, lambda *_: lambda v: -v) is state
+    assert with_better_step(problem, state, lambda *_: lambda v: -v) is state
 
 
 def test_a_state_with_another_gradient_is_not_stuck():

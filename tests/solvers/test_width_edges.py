@@ -9,7 +9,7 @@ import pytest
 from equipoise import Status, sets
 from equipoise.solvers import SFLS, SMD, Smoothing
 from equipoise.solvers._methods import smoothing as smoothing_module
-from equipoise.solvers._methods.smd import Average, added, level_above
+from equipoise.solvers._methods.smd import Average, level_above, with_step
 
 from .lines import Inner, line
 
@@ -92,9 +92,9 @@ def test_the_first_level_lies_above_a_feasible_point():
 
 def test_sums_of_mirror_descent_are_weighted():
     new = Average(1.0, np.ones(2), np.full(1, 2.0), np.full(1, 3.0), np.full(1, 4.0), 5.0)
-    first = added(None, new, 0.5)
+    first = with_step(None, new, 0.5)
     assert (first.total, first.x.tolist(), first.square) == (0.5, [0.5, 0.5], 2.5)
-    second = added(first, new, 2.0)
+    second = with_step(first, new, 2.0)
     assert (second.total, second.y.tolist(), second.u.tolist()) == (2.5, [5.0], [7.5])
     assert (second.v.tolist(), second.square) == ([10.0], 12.5)
 

@@ -5,7 +5,7 @@ import pytest
 
 from equipoise.terms import PairSums, Scores, SquaredHingePair, _cell_pairs
 from equipoise.terms._cell_pairs import CellPairs, squared_hinges
-from equipoise.terms._pair_point import Rows
+from equipoise.terms._pair_point import PairedRows
 from equipoise.terms._sorted_pairs import QuadraticPairs
 
 MARGIN = 0.73
@@ -30,7 +30,7 @@ COARSE = {
 def rows_of(s, pairs=None):
     rng = np.random.default_rng(1)
     atoms = rng.integers(0, 3, len(s))
-    return Rows(s, rng.random(len(s)) / len(s), atoms, 3, pairs)
+    return PairedRows(s, rng.random(len(s)) / len(s), atoms, 3, pairs)
 
 
 def double_loop(rows, U):
@@ -69,7 +69,7 @@ def test_values_that_rounding_would_change_are_taken_from_sorted_scores(monkeypa
     monkeypatch.setattr(_cell_pairs, "ROWS_IN_CELLS", 0)
     s = np.concatenate((np.full(1000, 730.0), np.linspace(0.0, 1.0, 980), np.full(20, 729.5)))
     pairs = np.array([[False, True], [False, False]])
-    rows = Rows(s, np.full(2000, 1e-3), np.repeat([0, 1], 1000), 2, pairs)
+    rows = PairedRows(s, np.full(2000, 1e-3), np.repeat([0, 1], 1000), 2, pairs)
     found = squared_hinges(rows, MARGIN)
     assert isinstance(found, QuadraticPairs)
     np.testing.assert_allclose(found.values[0, 1], 0.02 * (MARGIN - 0.5) ** 2, rtol=1e-6)

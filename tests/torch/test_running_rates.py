@@ -8,7 +8,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from equipoise import demographic_parity, equalized_odds
 from equipoise.torch import ConstrainedOptimizer
 from equipoise.torch._cell_rates import CellRates
-from equipoise.torch._dual import LEAST, SMALL, Pace, gains
+from equipoise.torch._dual import SLOW_PACE, SMALLEST_GAIN, Pace, gains
 from equipoise.torch._running_rates import RunningRates
 
 GROUP = np.arange(400) % 2
@@ -62,14 +62,14 @@ def test_a_constraint_of_small_cells_has_a_small_gain():
     assert (found["parity"] == 1.0).all()
     # 20 rows of either group: a standard error of sqrt(2 * 0.25 / 20)
     assert float(found["odds"].min()) == pytest.approx(0.06 / np.sqrt(0.5 / 20), rel=1e-6)
-    assert float(gains(torch.tensor([10.0]).double())[0]) == LEAST
+    assert float(gains(torch.tensor([10.0]).double())[0]) == SMALLEST_GAIN
 
 
 def test_the_pace_falls_with_the_learning_rate():
     adam = torch.optim.Adam([torch.nn.Parameter(torch.zeros(1))], 0.01)
     pace = Pace(adam)
     found = []
-    for share in (1.0, 2.0, 2.0 * SMALL, 0.5 * SMALL, 0.0):
+    for share in (1.0, 2.0, 2.0 * SLOW_PACE, 0.5 * SLOW_PACE, 0.0):
         adam.param_groups[0]["lr"] = 0.01 * share
         found.append(pace.now())
     assert found == pytest.approx([1.0, 1.0, 1.0, 0.5, 0.0])

@@ -16,6 +16,7 @@ from equipoise.auditing._lines import BROKEN, HOLDS, UNKNOWN, Audit, AuditLine
 from equipoise.auditing._measure import Measure
 from equipoise.auditing._rules import Rules
 from equipoise.constraints import AUC_PARITIES, Constraint, Inequality
+from equipoise.constraints._rules import listed
 from equipoise.constraints._sample import Sample
 from equipoise.rows import MemoryTable
 
@@ -78,8 +79,8 @@ def audit(
     owner = "audit"
     confidence = _check.inside(owner, "confidence", confidence, 0.0, 1.0)
     labels = _check.labels(owner, "y", y)
-    listed = _listed(owner, constraints)
-    ranked = bool(listed) and all(_is_of_scores(rule) for rule in listed)
+    rules = listed(owner, constraints)
+    ranked = bool(rules) and all(_is_of_scores(rule) for rule in rules)
     given = predictions if ranked and scores is None else scores
     name = "predictions" if scores is None else "scores"
     ranks = None if given is None else _check.vector(owner, name, given, labels.size)
@@ -92,7 +93,7 @@ def audit(
         labels, None, sensitive_features, weight=sample_weight, classes=classes, owner=owner
     )
     positive = None if predicted is None else predicted == classes[1]
-    return audit_rows(AuditedRows(table, positive, ranks, owner), listed, confidence)
+    return audit_rows(AuditedRows(table, positive, ranks, owner), rules, confidence)
 
 
 def audit_rows(
@@ -193,12 +194,6 @@ def _paired(lines: list[AuditLine], rows: list[Inequality]) -> tuple[AuditLine, 
 def _shape(row: Inequality, sign: float = 1.0) -> frozenset[Any]:
     parts = () if row.expression is None else row.expression.parts
     return frozenset((sign * factor, part) for factor, part in parts)
-
-
-def _listed(owner: str, constraints: Any) -> list[Constraint]:
-    if isinstance(constraints, Constraint):
-        return [constraints]
-    return list(_check.sequence(owner, "constraints", constraints, Constraint))
 
 
 def _is_of_scores(rule: Constraint) -> bool:

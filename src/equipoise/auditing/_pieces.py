@@ -48,7 +48,7 @@ class Piece:
         return BoundedMeans.of([self.mean], [self.draws], [self.factor], self.offset)
 
 
-def joined(pieces: list[Piece], constant: float = 0.0) -> Measure:
+def measure_of_sum(pieces: list[Piece], constant: float = 0.0) -> Measure:
     """Return the measure of a sum of pieces and a constant."""
     constant += sum(piece.offset for piece in pieces if piece.factor == 0.0)
     pieces = [piece for piece in pieces if piece.factor != 0.0]

@@ -13,14 +13,14 @@ from equipoise.auditing._box import RatioOfMeasures
 from equipoise.auditing._events import Event, possible
 from equipoise.auditing._measure import Mapped, Measure
 from equipoise.auditing._one_rate import OneRate
-from equipoise.auditing._pieces import Piece, joined, overlap
+from equipoise.auditing._pieces import Piece, measure_of_sum, overlap
 from equipoise.auditing._two_rates import TwoRates
 from equipoise.constraints import Expression, Inequality
 from equipoise.constraints._rate import Rate
 from equipoise.constraints._sample import Sample
 from equipoise.rows import Subgroup
 
-Parts = tuple[tuple[float, Any], ...]  # factors of rates, and of AUCs
+Summands = tuple[tuple[float, Any], ...]  # factors of rates, and of AUCs
 
 
 class Rules:
@@ -60,7 +60,7 @@ class Rules:
         if key not in self._made:
             turned = tuple((sign * factor, part) for factor, part in above)
             if below is None:
-                self._made[key] = joined(self._pieces(turned), sign * constant)
+                self._made[key] = measure_of_sum(self._pieces(turned), sign * constant)
             else:
                 assert row.denominator is not None
                 self._made[key] = self._ratio(turned, constant, below, row.denominator.constant)
@@ -72,11 +72,13 @@ class Rules:
         return len(self._made)
 
     @staticmethod
-    def _key(sign: float, above: Parts, constant: float, below: Parts | None, under: Any) -> Any:
+    def _key(
+        sign: float, above: Summands, constant: float, below: Summands | None, under: Any
+    ) -> Any:
         turned = tuple((sign * factor, part) for factor, part in above)
         return turned, sign * constant, below, None if under is None else under.constant
 
-    def _resolved(self, row: Inequality, expression: Expression) -> Parts:
+    def _resolved(self, row: Inequality, expression: Expression) -> Summands:
         """Return the parts with their groups found, in an order of their own."""
         owner = self._rows.owner
         found: list[tuple[float, Any]] = []
@@ -107,7 +109,7 @@ class Rules:
             raise _check.InputError(self._rows.owner, reason, "constraints")
         return above, below
 
-    def _pieces(self, parts: Parts) -> list[Piece]:
+    def _pieces(self, parts: Summands) -> list[Piece]:
         """Return the independent parts of a sum of rates, those over the same rows taken together."""
         together: dict[Subgroup, list[tuple[float, Event]]] = {}
         pieces = []
@@ -136,7 +138,7 @@ class Rules:
         draws = int(min(np.count_nonzero(side) for side in sides))
         return Piece(sides[0] | sides[1], draws, self._rows.auc(*sides), factor, 0.0, counts=False)
 
-    def _ratio(self, above: Parts, constant: float, below: Parts, under: float) -> Measure:
+    def _ratio(self, above: Summands, constant: float, below: Summands, under: float) -> Measure:
         """Return the measure of a ratio: exact for one or two rates, else by an interval of each part."""
         events = [part for _, part in above + below]
         if constant == under == 0.0 and all(isinstance(event, Event) for event in events):
@@ -159,10 +161,11 @@ class Rules:
                 )
                 return Mapped(rates, _exp, _log)
         return RatioOfMeasures(
-            joined(self._pieces(above), constant), joined(self._pieces(below), under)
+            measure_of_sum(self._pieces(above), constant),
+            measure_of_sum(self._pieces(below), under),
         )
 
-    def _share(self, above: Parts, below: Parts) -> Measure | None:
+    def _share(self, above: Summands, below: Summands) -> Measure | None:
         """Return a ratio over one set of rows as a function of one rate, if it is one.
 
         Rows that add to neither part are left out. Where the others can add only two different pairs of

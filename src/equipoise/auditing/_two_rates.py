@@ -33,7 +33,7 @@ from equipoise.auditing._window import Window
 # it, the rest for the test. Chosen: the interval grows only with the logarithm of the share.
 FREE_SHARE = 0.01
 
-# The free probability is looked at in cells, so many to a standard error of the difference. Limits are too
+# The free probability is looked at in cells, this many to a standard error of the difference. Limits are too
 # wide by about the width of a cell. Chosen.
 CELLS_PER_ERROR = 24
 

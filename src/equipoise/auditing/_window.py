@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln
 
-# Outcomes are added up within so many standard deviations, plus so many outcomes, on both sides of a mean;
-# those beyond count as if they were in the region asked for, which errs on the safe side. Chosen.
+# Outcomes are added up on both sides of a mean within a number of standard deviations, the first, plus a
+# number of outcomes, the second. Those beyond count as if they were in the region asked for, which errs on
+# the safe side. Chosen.
 WINDOW = (6.5, 12.0)
 
 

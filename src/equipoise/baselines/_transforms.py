@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from equipoise.problems._auc_fairness import pairs_of
-from equipoise.terms._pair_point import Rows
+from equipoise.terms._pair_point import PairedRows
 from equipoise.terms._ranks import wins
 
 # The grid of Yao, Lin & Yang (2023): 101 scales and 61 shifts.
@@ -35,7 +35,7 @@ class AtomAUCs:
         """Return the AUCs of one vector of scores."""
         atoms = 2 * positive + member
         counts = np.bincount(atoms, minlength=4)
-        won = wins(Rows(scores, np.ones(scores.size), atoms, 4))
+        won = wins(PairedRows(scores, np.ones(scores.size), atoms, 4))
         return cls(won / np.maximum(np.outer(counts, counts), 1), counts)
 
     def auc(self) -> np.ndarray:

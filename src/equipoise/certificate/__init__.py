@@ -12,7 +12,8 @@ from equipoise.certificate._near_stationarity import (
     near_stationarity,
     near_within,
 )
-from equipoise.certificate._planes import NearOptimality, near_planes
+from equipoise.certificate._plane_search import near_planes
+from equipoise.certificate._planes import NearOptimality
 from equipoise.certificate._proof import InfeasibilityProof
 from equipoise.certificate._residuals import Residuals
 

@@ -38,7 +38,7 @@ MAX_ROWS_OF_PAIRS = 1000
 # Rounds of projections on the parts of the cone in turn, and what may be left of their distance. Chosen.
 ROUNDS, LEFT = 50, 1e-9
 
-Map = Callable[[np.ndarray], np.ndarray]
+Projection = Callable[[np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +58,8 @@ class CriticalCone:
         The projection on the part of it along which no weakly active constraint changes.
     """
 
-    project: Map
-    project_inside: Map
+    project: Projection
+    project_inside: Projection
     holds: bool
     is_space: bool
     _domain: Set
@@ -158,7 +158,9 @@ def _weak_share(doubt: float, total: float) -> float:
     return max(doubt, WEAK_SHARE * total, LEAST_SHARE)
 
 
-def _face(domain: Set, point: Point, gradient: Array, weak_share: float) -> tuple[Map, bool, bool]:
+def _face(
+    domain: Set, point: Point, gradient: Array, weak_share: float
+) -> tuple[Projection, bool, bool]:
     """Return the projection on the directions that keep to the domain's active parts.
 
     Also whether these hold all critical directions, and whether some part is weakly active. The linear
@@ -189,7 +191,7 @@ def _face(domain: Set, point: Point, gradient: Array, weak_share: float) -> tupl
     return lambda v: (v @ basis.T) @ basis, True, True
 
 
-def _without(on_face: Map, rows: np.ndarray) -> Map:
+def _without(on_face: Projection, rows: np.ndarray) -> Projection:
     """Return the projection on the part of a subspace that is orthogonal to these rows."""
     B = _orthonormal(on_face(rows))
     return lambda v: (w := on_face(v)) - (B @ w) @ B

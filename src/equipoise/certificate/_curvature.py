@@ -8,7 +8,7 @@ a saddle or a maximum.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,8 +16,13 @@ import numpy as np
 from equipoise._array import Array, like, norm, square, to_numpy
 from equipoise._problem import Point, Problem
 from equipoise.certificate._critical_cone import CriticalCone, domain_cone
-from equipoise.certificate._curvature_bounds import CONVEX, NO_DIRECTION, Curvature
-from equipoise.certificate._lanczos import LeastCurvature, least_curvature, least_products
+from equipoise.certificate._curvature_bounds import NO_DIRECTION, NOWHERE_NEGATIVE, Curvature
+from equipoise.certificate._lanczos import (
+    LeastCurvature,
+    ProductWithError,
+    least_curvature,
+    least_products,
+)
 from equipoise.certificate._products import HessianProducts
 from equipoise.certificate._secants import secant_curvature
 
@@ -28,8 +33,6 @@ MAX_PRODUCTS = 50
 # claimed. Where negative curvature is, only one: a direction along which the objective rises faster is
 # not critical. Chosen.
 DOUBTED_RESIDUALS = 10.0
-
-Product = Callable[[np.ndarray], tuple[np.ndarray, float]]
 
 
 def curvature_at(
@@ -65,7 +68,7 @@ def curvature_at(
     if problem.facts.smooth is False:
         return None
     if problem.facts.convex:
-        return CONVEX
+        return NOWHERE_NEGATIVE
     weights = np.concatenate(([1.0], multipliers))
     gradient = point.vjp(weights)
     if most < least_products(problem.dim) and most < _least_dimension(problem, point, gradient):
@@ -105,7 +108,7 @@ def violation_curvature(problem: Problem, point: Point, *, seed: int = 0) -> Cur
     if problem.facts.smooth is False:
         return None
     if problem.facts.convex_constraints or problem.facts.convex:
-        return CONVEX
+        return NOWHERE_NEGATIVE
     over = np.maximum(point.constraints, 0.0)
     weights = np.concatenate(([0.0], over))
     gradient = point.vjp(weights)
@@ -139,7 +142,9 @@ def _least_dimension(problem: Problem, point: Point, gradient: Array) -> float:
     return square(problem.domain.tangent_map(point.x, -gradient)(probe)) - problem.n_constraints
 
 
-def _bent(products: HessianProducts, problem: Problem, point: Point, gradient: Array) -> Product:
+def _bent(
+    products: HessianProducts, problem: Problem, point: Point, gradient: Array
+) -> ProductWithError:
     """Return products that count how the domain's boundary bends."""
     bend = _bending(problem, point, gradient)
 
@@ -183,7 +188,9 @@ def _on_cone(found: LeastCurvature, cone: CriticalCone, exact: bool) -> Curvatur
     return Curvature(lower, upper, found.largest, found.direction, along, worth)
 
 
-def _within(bounds: Curvature, cone: CriticalCone, product: Product, seed: int) -> Curvature:
+def _within(
+    bounds: Curvature, cone: CriticalCone, product: ProductWithError, seed: int
+) -> Curvature:
     """Look for a direction of the cone itself that bends down, where the subspace around it has one.
 
     Those tried are the nearest ones to what bends the least on the subspace around the cone, and on the

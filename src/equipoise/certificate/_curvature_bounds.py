@@ -9,7 +9,7 @@ import numpy as np
 
 # Curvature that is not below minus this share of the largest one counts as non-negative. Chosen: two
 # digits above the error of differences.
-FLAT = 1e-5
+NON_NEGATIVE_WITHIN = 1e-5
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Curvature:
     @property
     def positive(self) -> bool:
         """Whether even the direction that bends the least clearly bends up."""
-        return self.along > FLAT * self.largest
+        return self.along > NON_NEGATIVE_WITHIN * self.largest
 
     @property
     def negative(self) -> bool:
@@ -53,7 +53,7 @@ class Curvature:
     @property
     def non_negative(self) -> bool:
         """Whether no critical direction bends down, but for a 1e-5 of the largest curvature."""
-        return self.lower >= -FLAT * self.largest
+        return self.lower >= -NON_NEGATIVE_WITHIN * self.largest
 
     def __str__(self) -> str:
         if self.upper == math.inf and self.non_negative:
@@ -65,7 +65,7 @@ class Curvature:
         return f"undecided, between {self.lower:.2e} and {self.upper:.2e} ({self.worth})"
 
 
-CONVEX = Curvature(0.0, math.inf)
+NOWHERE_NEGATIVE = Curvature(0.0, math.inf)
 """What holds for convex functions, without any product."""
 
 NO_DIRECTION = Curvature(math.inf, math.inf)

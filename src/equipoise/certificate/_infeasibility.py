@@ -16,7 +16,7 @@ from equipoise.certificate._pieces import least_by_pieces
 from equipoise.problems._merit import Maximum, MeritProblem
 from equipoise.problems._proximal import ProximalProblem
 
-# Only so many constraints are looked at, the largest first: one gradient each. Chosen.
+# Only this many constraints are looked at, the largest first: one gradient each. Chosen.
 MAX_CONSTRAINTS = 64
 
 # A point counts as stationary where moving anywhere lowers the violation by at most this share,

@@ -13,7 +13,7 @@ from equipoise.certificate._bounded import NOTHING, bounded_least_squares
 from equipoise.certificate._examiner import ACTIVE_WITHIN, Certificate, examine
 
 # Scores closer to a kink than one of these times `tol` are moved onto it; tried in turn. Chosen.
-WIDTHS = 1.0, 1e-1, 1e-2, 1e-3, 1e-4
+KINK_WIDTHS = 1.0, 1e-1, 1e-2, 1e-3, 1e-4
 
 # Multipliers fitted at the most, those of the largest constraints, for each variable and in all; the fit
 # takes their number cubed. Chosen.
@@ -66,7 +66,7 @@ def near_kinks(problem: Problem, x: np.ndarray, tol: float) -> NearKKT | None:
     _check.kind("near_kinks", "problem", problem, Problem)
     x = _check.vector("near_kinks", "x", x, problem.dim)
     tol = _check.positive("near_kinks", "tol", tol)
-    for width in WIDTHS:
+    for width in KINK_WIDTHS:
         kinks = problem.kinks(x, width * tol)
         if kinks is None or norm(kinks.x - x) > tol:
             continue

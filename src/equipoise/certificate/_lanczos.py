@@ -14,21 +14,21 @@ from equipoise._array import norm
 # far below what a random vector has in a direction that is still missing. Chosen.
 NOTHING_LEFT = 1e-8
 
-# Every product adds so many units of rounding to the error, relative to the largest curvature. Chosen.
+# Every product adds this many units of rounding to the error, relative to the largest curvature. Chosen.
 UNITS = 10.0
 
 # The probability with which a bound from a part of the subspace may be wrong. Chosen.
 FAILURE = 1e-6
 
-# A direction is good enough to stop at after so many products, where its residual is at most this share
-# of its curvature. Chosen; smaller spaces are looked at completely.
+# A direction is good enough to stop at after the first number of products, where its residual is at most the
+# second number times its curvature. Chosen; smaller spaces are looked at completely.
 ENOUGH_PRODUCTS, GOOD_DIRECTION = 12, 0.1
 
 # After how many products it is tried whether a direction is good enough. Chosen: the eigenvectors that
 # tell cost more than a product with a small matrix does.
 TRIED_EVERY = 4
 
-Product = Callable[[np.ndarray], tuple[np.ndarray, float]]
+ProductWithError = Callable[[np.ndarray], tuple[np.ndarray, float]]
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class LeastCurvature:
 
 
 def least_curvature(
-    product: Product,
+    product: ProductWithError,
     project: Callable[[np.ndarray], np.ndarray],
     dim: int,
     most: int,

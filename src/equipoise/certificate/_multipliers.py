@@ -19,7 +19,7 @@ from equipoise.certificate._pieces import least_by_pieces
 from equipoise.certificate._residuals import tangent
 from equipoise.certificate._rounding import TermSizes
 
-# Up to so many nearly active constraints, all their gradients are formed at once; chosen.
+# Up to this many nearly active constraints, all their gradients are formed at once; chosen.
 ALL_AT_ONCE = 32
 
 # Of more constraints, gradients are formed in batches that grow from this size; chosen.

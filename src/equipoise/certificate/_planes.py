@@ -13,30 +13,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import all_finite, norm, to_numpy
+from equipoise._array import norm, to_numpy
 from equipoise._problem import Problem
 from equipoise.certificate._bounded import bounded_least_squares
 from equipoise.certificate._examiner import ACTIVE_WITHIN
 from equipoise.certificate._multipliers import finite_rows
 from equipoise.certificate._pieces import least_by_pieces
-from equipoise.certificate._proof import SHORTEST, UNITS
+from equipoise.certificate._proof import UNITS
 from equipoise.certificate._residuals import tangent
 from equipoise.certificate._rounding import HUGE, UNIT
-
-# With more variables there are more slopes around a kink than are worth looking for. Chosen.
-MAX_DIM = 200
 
 # Constraints looked at in each round, the largest first: one gradient each. Chosen.
 MAX_CONSTRAINTS = 200
 
-# Planes are looked for at these distances from the point, in multiples of `tol`, in turn: far ones see more
-# kinks, and planes from near ones are closer to the functions at the point. Chosen.
-DISTANCES = 0.9, 1e-1, 1e-2, 1e-3
-
-# It gives up where all of so many rounds together do not let the residual fall to this share; chosen.
-LEAST_GAIN, PATIENCE = 0.9, 12
-
-# Where there are so many planes for each variable, or in all, those without weight are dropped. Chosen.
+# Planes without weight are dropped where there are more planes than the first number for each variable, and
+# more than the second in all. Chosen.
 PLANES_PER_VARIABLE, LEAST_PLANES = 3, 40
 
 # Fits with another piece of the projection on the tangent cone at the most, and the share of the loss that is
@@ -92,7 +83,7 @@ class NearOptimality:
         They are infinite where the weights are not what they have to be, or a plane lies above its function.
         """
         _check.kind("NearOptimality.measured", "problem", problem, Problem)
-        planes = _Planes(problem, self.x)
+        planes = PlanesBelow(problem, self.x)
         for i, y in zip(self.indices, self.points):
             planes.add(y, np.array([i]))
         return planes.weighted(self.weights)
@@ -105,44 +96,7 @@ class NearOptimality:
         )
 
 
-def near_planes(problem: Problem, x: np.ndarray, tol: float, rounds: int) -> NearOptimality | None:
-    """Return a proof that `x` is optimal with a residual of at most `tol`, if one is found.
-
-    The answer is None where the facts do not say that the functions are convex. Each of at most `rounds`
-    rounds evaluates the problem once, a little way downhill of the best fit so far: where the functions do
-    not fall there, that shows new slopes.
-    """
-    _check.kind("near_planes", "problem", problem, Problem)
-    x = _check.vector("near_planes", "x", x, problem.dim)
-    tol = _check.positive("near_planes", "tol", tol)
-    rounds = _check.count("near_planes", "rounds", rounds)
-    if not (problem.facts.convex or problem.facts.weak_convexity == 0.0) or problem.dim > MAX_DIM:
-        return None
-    planes = _Planes(problem, x)
-    y, w = x, np.empty(0)
-    least, stalled = math.inf, 0
-    for k in range(rounds):
-        w = planes.without_idle(w)
-        planes.add(y, planes.largest(y), known=False)
-        w = planes.fit(np.append(w, np.zeros(planes.indices.size - w.size)))
-        near = planes.weighted(w)
-        if near.residual <= tol:
-            return near
-        if near.residual <= LEAST_GAIN * least:
-            least, stalled = near.residual, 0
-        else:
-            stalled += 1
-        if stalled > PATIENCE:
-            return None
-        downhill = tangent(problem.domain, x, planes.downhill(w))
-        if not all_finite(downhill):
-            return None
-        length = tol * DISTANCES[k % len(DISTANCES)] / max(norm(downhill), SHORTEST)
-        y = problem.domain.project(x + length * downhill)
-    return None
-
-
-class _Planes:
+class PlanesBelow:
     """Planes below the functions, by their slopes and by how far below a function they are at `x`."""
 
     def __init__(self, problem: Problem, x: np.ndarray) -> None:

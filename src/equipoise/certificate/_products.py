@@ -14,7 +14,7 @@ from equipoise._problem import Point, Problem
 TOO_LONG = 1e-3
 
 # The steps of central differences that are tried, relative to the first. Chosen.
-STEPS = (1.0, 1e-2)
+DIFFERENCE_STEPS = (1.0, 1e-2)
 
 # The error of a one-sided difference is seen along its direction only; others are taken to be at most so
 # many times as wrong. Chosen.
@@ -64,7 +64,7 @@ class HessianProducts:
         if not self.central:
             return self._one_sided(v, self._step)
         best = np.full(v.size, np.nan), np.inf
-        for share in STEPS:
+        for share in DIFFERENCE_STEPS:
             product, error = self._difference(v, share * self._step)
             if error < best[1]:
                 best = product, error

@@ -19,7 +19,7 @@ UNITS = 8.0
 
 # A linear function is bounded from below by projections with steps of these lengths, in multiples of
 # the longest sensible one; each gives a valid bound, and the best counts. Chosen.
-STEPS = 10.0 ** np.arange(0, 9, 2)
+STEP_LENGTHS = 10.0 ** np.arange(0, 9, 2)
 
 # The domain may be a point: lengths are taken as this at the least, so that they can be divided by.
 SHORTEST = 1e-100
@@ -136,7 +136,7 @@ def _fall(domain: Set, c: np.ndarray, slope: np.ndarray, radius: float, unit: fl
         return 0.0
     longest = length / max(SHORTEST, min(radius, max(1.0, norm(c))))
     least = length * radius
-    for s in longest / STEPS:
+    for s in longest / STEP_LENGTHS:
         p = domain.project(c - slope / s)
         step = p - c
         n = -slope - s * step

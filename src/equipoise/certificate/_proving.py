@@ -26,8 +26,9 @@ MAX_PLANES = 60
 # With more variables the planes do not learn enough in `MAX_ROUNDS` rounds to be worth their memory. Chosen.
 MAX_DIM = 10_000
 
-# Of constraints at least this share of the largest, planes are added at a point, up to `MOST`; chosen.
-NEARLY_LARGEST, MOST = 0.5, 8
+# Of constraints at least this share of the largest, planes are added at a point, and no more than the second
+# number; chosen.
+NEARLY_LARGEST, MOST_PLANES_ADDED = 0.5, 8
 
 # Less than this share of the violation is not worth a step; chosen.
 NOTHING_TO_WIN = 1e-9
@@ -41,7 +42,7 @@ PRECISE = {"maxiter": 200, "ftol": 1e-15}
 # Weights that are 0 but for rounding, and those that SLSQP leaves where it means 0; chosen.
 ZERO, NEARLY_ZERO = 1e-13, 1e-9
 
-# Up to so many variables, planes at points around the centre make the slopes cancel where the domain is
+# Up to this many variables, planes at points around the centre make the slopes cancel where the domain is
 # unbounded; chosen.
 MAX_DIM_AROUND = 50
 
@@ -103,7 +104,7 @@ class _Bundle:
     def add(self, point: Point) -> float:
         """Add the planes of the largest constraints at a point; return ``g`` there."""
         y, values = to_numpy(point.x), point.values
-        order = 1 + np.argsort(-values[1:], kind="stable")[:MOST]
+        order = 1 + np.argsort(-values[1:], kind="stable")[:MOST_PLANES_ADDED]
         chosen = order[values[order] >= NEARLY_LARGEST * abs(values[order[0]])]
         chosen = order[:1] if chosen.size == 0 else chosen
         rows = to_numpy(point.gradients(chosen))

@@ -30,10 +30,10 @@ LONG = 1e6
 # An error that is at most this share of the residual is not looked for; chosen.
 NEGLIGIBLE = 0.1
 
-# Up to so many multipliers, the gradient of each is formed; chosen.
+# Up to this many multipliers, the gradient of each is formed; chosen.
 FEW = 8
 
-# Of more multipliers, so many sums with random weights stand for all. Each is too small by a factor of
+# Of more multipliers, this many sums with random weights stand for all. Each is too small by a factor of
 # ten with probability 0.08, were all gradients parallel; chosen.
 PROBES = 3
 

@@ -87,14 +87,14 @@ def _half(rate: Expression) -> Expression:
     return rate - 0.5
 
 
-Gap = Callable[[Any, Any], Expression]
-BETWEEN_GROUPS: dict[str, Gap] = {
+AUCGap = Callable[[Any, Any], Expression]
+BETWEEN_GROUPS: dict[str, AUCGap] = {
     "group": lambda a, b: _half(_of(Subset(a), Subset(b))),
     "inter": lambda a, b: auc(a, b) - auc(b, a),
     "intra": lambda a, b: auc(a, a) - auc(b, b),
 }
 """Differences of AUCs between two groups."""
-OF_ONE_GROUP: dict[str, Gap] = {
+OF_ONE_GROUP: dict[str, AUCGap] = {
     "positive": lambda a, _: _half(_of(Subset(a, True), POSITIVES)),
     "negative": lambda a, _: _half(_of(Subset(a, False), NEGATIVES)),
     "background": lambda a, _: _of(POSITIVES, Subset(a, False)) - _of(Subset(a, True), NEGATIVES),

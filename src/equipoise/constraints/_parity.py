@@ -15,7 +15,7 @@ from equipoise.constraints._rate import KINDS, Each, Rate
 if TYPE_CHECKING:
     from equipoise.constraints._sample import Sample
 
-REFERENCES = ("pairs", "mean", "overall")
+COMPARED_WITH = ("pairs", "mean", "overall")
 
 # Differences of two groups' rates in one constraint, at the most: a hundred groups have about as many.
 # Chosen.
@@ -64,7 +64,7 @@ class Parity(Constraint):
         _check.kind(owner, "each", self.each, Each)
         bound = _check.between(owner, "bound", self.bound, 0.0, 1.0)
         object.__setattr__(self, "bound", bound)
-        _check.choice(owner, "reference", self.reference, REFERENCES)
+        _check.choice(owner, "reference", self.reference, COMPARED_WITH)
 
     @property
     def needs(self) -> frozenset[str]:

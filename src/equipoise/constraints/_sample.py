@@ -10,7 +10,7 @@ import numpy as np
 from equipoise import _check
 from equipoise.constraints._rate import KINDS, Each, Rate
 from equipoise.rows import Cell, GroupColumn, Groups, Table
-from equipoise.rows._group_input import NAMES_LISTED, PARAMETER
+from equipoise.rows._group_input import NAMES_LISTED, SENSITIVE_FEATURES
 
 SMALL_CELLS = ("raise", "skip", "pool")  # what may become of small intersections
 POOLED = "other (pooled)"  # how those that are taken together are called
@@ -102,8 +102,8 @@ class Sample:
 
     def _groups(self, owner: str) -> Groups:
         if self.table.groups is None:
-            reason = f"groups are needed; pass `{PARAMETER}`."
-            raise _check.InputError(owner, reason, PARAMETER)
+            reason = f"groups are needed; pass `{SENSITIVE_FEATURES}`."
+            raise _check.InputError(owner, reason, SENSITIVE_FEATURES)
         return self.table.groups
 
     def _cells(self, owner: str, column: GroupColumn, each: Each) -> Iterator[tuple[Cell, str]]:
@@ -154,7 +154,7 @@ class Sample:
                 f"{self.min_cell} rows: {listed}{more}. Merge values, lower `min_cell`, or "
                 f"leave them unconstrained with small_cells='skip', or take them as one group with 'pool'."
             )
-            raise _check.InputError(owner, reason, PARAMETER)
+            raise _check.InputError(owner, reason, SENSITIVE_FEATURES)
         labels = tuple(column.labels[c] for c in small)
         enough = small.size > 1 and column.counts[small].sum() >= self.min_cell
         kept = "pooled" if self.small_cells == "pool" and enough else "skipped"

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from equipoise import _check
-from equipoise.datasets._columns import design, indices, read_table
+from equipoise.datasets._columns import design, indices, read_columns
 from equipoise.datasets._dataset import Dataset
 from equipoise.datasets._fetch import read
 
@@ -75,9 +75,9 @@ def _a9a() -> Dataset:
 def _raw() -> Dataset:
     columns = (*NUMERIC, *CATEGORICAL, "income")
     tables = [
-        read_table(read("adult_a9a", "adult.data"), columns, header=HEADER),
+        read_columns(read("adult_a9a", "adult.data"), columns, header=HEADER),
         # the first line of adult.test is a comment
-        read_table(read("adult_a9a", "adult.test").split(b"\n", 1)[1], columns, header=HEADER),
+        read_columns(read("adult_a9a", "adult.test").split(b"\n", 1)[1], columns, header=HEADER),
     ]
     train, test = indices(*(table["income"].size for table in tables))
     table = {name: np.concatenate([part[name] for part in tables]) for name in columns}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from equipoise import _check
-from equipoise.datasets._columns import design, numbers, read_table
+from equipoise.datasets._columns import design, parsed, read_columns
 from equipoise.datasets._dataset import Dataset
 from equipoise.datasets._fetch import read
 
@@ -49,10 +49,10 @@ def load_bank(variant: str = "additional") -> Dataset:
     """
     _check.choice("load_bank", "variant", variant, FILES)
     numeric, categorical = NUMERIC[variant].split(), CATEGORICAL[variant].split()
-    table = read_table(
+    table = read_columns(
         read("bank_marketing", FILES[variant]), [*numeric, *categorical, "y"], delimiter=";"
     )
-    age = numbers(table["age"])
+    age = parsed(table["age"])
     if variant == "additional":
         X, names = design(table, numeric, categorical, drop_first=True)
         X, names = np.column_stack([X, np.ones(age.size)]), (*names, "constant")

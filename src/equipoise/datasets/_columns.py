@@ -8,16 +8,16 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-Table = dict[str, np.ndarray]
+TextColumns = dict[str, np.ndarray]
 
 
-def read_table(
+def read_columns(
     data: bytes,
     columns: Sequence[str],
     *,
     header: Sequence[str] | None = None,
     delimiter: str = ",",
-) -> Table:
+) -> TextColumns:
     """Return the wanted columns of a CSV file as arrays of text.
 
     Parameters
@@ -39,7 +39,7 @@ def read_table(
     return {name: np.array(column) for name, column in zip(columns, zip(*kept))}
 
 
-def numbers(text: np.ndarray) -> np.ndarray:
+def parsed(text: np.ndarray) -> np.ndarray:
     """Return text as float64; an empty field or ``?`` becomes NaN."""
     missing = (text == "") | (text == "?")
     return np.where(missing, "nan", text).astype(np.float64)
@@ -55,7 +55,7 @@ def one_hot(text: np.ndarray, *, drop_first: bool = False) -> tuple[list[str], n
 
 
 def design(
-    table: Table,
+    table: TextColumns,
     numeric: Sequence[str],
     categorical: Sequence[str],
     *,
@@ -71,7 +71,7 @@ def design(
     drop_first : bool
         Leave out the first level of each categorical column.
     """
-    blocks: dict[str, np.ndarray] = {name: numbers(table[name]) for name in numeric}
+    blocks: dict[str, np.ndarray] = {name: parsed(table[name]) for name in numeric}
     for name in categorical:
         levels, matrix = one_hot(table[name], drop_first=drop_first)
         blocks |= {f"{name}={level}": column for level, column in zip(levels, matrix.T)}

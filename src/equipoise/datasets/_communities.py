@@ -8,7 +8,7 @@ from functools import reduce
 import numpy as np
 
 from equipoise import _check
-from equipoise.datasets._columns import numbers, read_table, stack
+from equipoise.datasets._columns import parsed, read_columns, stack
 from equipoise.datasets._dataset import Dataset
 from equipoise.datasets._fetch import read
 
@@ -40,8 +40,8 @@ def load_communities() -> Dataset:
     lines = [line.split() for line in text.splitlines() if line.startswith("@attribute")]
     header = [line[1] for line in lines]
     names = [name for name in header if name not in NOT_PREDICTIVE]
-    table = read_table(read("communities_crime", "communities.data"), names, header=header)
-    columns = {name: numbers(column) for name, column in table.items()}
+    table = read_columns(read("communities_crime", "communities.data"), names, header=header)
+    columns = {name: parsed(column) for name, column in table.items()}
     rate = columns.pop(TARGET)
     missing = {name: np.isnan(column) for name, column in columns.items()}
     blocks = {name: np.nan_to_num(column) for name, column in columns.items()}

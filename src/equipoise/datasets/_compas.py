@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from equipoise import _check
-from equipoise.datasets._columns import Table, numbers, one_hot, read_table, stack
+from equipoise.datasets._columns import TextColumns, one_hot, parsed, read_columns, stack
 from equipoise.datasets._dataset import Dataset
 from equipoise.datasets._fetch import read
 
@@ -50,7 +50,7 @@ def load_compas(variant: str = "two-years", *, drop_unknown: bool = False) -> Da
         label, filename = "two_year_recid", "compas-scores-two-years.csv"
     else:
         label, filename = "is_recid", "compas-scores.csv"
-    table = read_table(read("compas", filename), list(dict.fromkeys([*FEATURES, *FILTER, label])))
+    table = read_columns(read("compas", filename), list(dict.fromkeys([*FEATURES, *FILTER, label])))
     keep = _screened(table) if variant == "two-years" else np.ones(table["age"].size, dtype=bool)
     if drop_unknown:
         keep &= table["is_recid"] != "-1"
@@ -68,9 +68,9 @@ def load_compas(variant: str = "two-years", *, drop_unknown: bool = False) -> Da
     )
 
 
-def _screened(table: Table) -> np.ndarray:
+def _screened(table: TextColumns) -> np.ndarray:
     """ProPublica's filter: the charge led to the screening, the outcome and score are known."""
-    days = numbers(table["days_b_screening_arrest"])
+    days = parsed(table["days_b_screening_arrest"])
     return (
         (np.abs(days) <= 30)
         & (table["is_recid"] != "-1")
@@ -79,8 +79,8 @@ def _screened(table: Table) -> np.ndarray:
     )
 
 
-def _features(table: Table, *, drop_first: bool) -> tuple[np.ndarray, tuple[str, ...]]:
-    blocks = {name: numbers(table[name]) for name in ("age", *COUNTS)}
+def _features(table: TextColumns, *, drop_first: bool) -> tuple[np.ndarray, tuple[str, ...]]:
+    blocks = {name: parsed(table[name]) for name in ("age", *COUNTS)}
     blocks["sex=Male"] = (table["sex"] == "Male").astype(float)
     blocks["c_charge_degree=F"] = (table["c_charge_degree"] == "F").astype(float)
     for name in ("age_cat", "race"):

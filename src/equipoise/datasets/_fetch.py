@@ -90,7 +90,7 @@ def _places(dataset: str, filename: str, source: Source) -> Iterator[tuple[Path,
 
 def _verified(path: Path, members: tuple[str, ...], source: Source) -> bytes:
     try:
-        content = unpack(path.read_bytes(), members)
+        content = decompressed(path.read_bytes(), members)
     except ValueError as error:
         raise ValueError(
             f"fetch: `{path}` is not the expected file ({error}): its content must have "
@@ -114,7 +114,7 @@ def _download(dataset: str, filename: str, source: Source) -> Path:
         """Download and unpack, so that pooch checks the content and keeps it under its own name."""
         # the files are small, and a whole answer leaves no connection open when it is an error
         pooch.HTTPDownloader(stream=False)(url, output, manager)
-        content = unpack(Path(output).read_bytes(), source.members)
+        content = decompressed(Path(output).read_bytes(), source.members)
         Path(output).write_bytes(squeeze(content) if source.squeezed else content)
 
     cache = Path(os.environ.get(CACHE) or pooch.os_cache("equipoise")).expanduser()
@@ -147,7 +147,7 @@ def _advice(dataset: str, filename: str) -> str:
     )
 
 
-def unpack(data: bytes, members: tuple[str, ...] = ()) -> bytes:
+def decompressed(data: bytes, members: tuple[str, ...] = ()) -> bytes:
     """Return what is inside gzip, bzip2, zip and tar layers, following `members` inwards.
 
     Layers are known by their first bytes, not by a name: publishers change packings. Damaged ones

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from equipoise import _check
-from equipoise.datasets._columns import Table, design, read_table
+from equipoise.datasets._columns import TextColumns, design, read_columns
 from equipoise.datasets._dataset import Dataset
 from equipoise.datasets._fetch import read
 
@@ -73,7 +73,7 @@ def load_loans(variant: str = "2007-2011") -> Dataset:
     age = "old" if variant == "2007-2011" else "young"
     numeric, categorical = NUMERIC[age].split(), CATEGORICAL[age].split()
     if age == "old":
-        table = read_table(data, [*numeric, *categorical, *DATES, "loan_status"])
+        table = read_columns(data, [*numeric, *categorical, *DATES, "loan_status"])
         table["credit_history_months"] = _history(table)
         numeric.append("credit_history_months")
         bad, targets = (
@@ -81,7 +81,7 @@ def load_loans(variant: str = "2007-2011") -> Dataset:
             ("repaid", "charged off"),
         )
     else:
-        table = read_table(data, [*numeric, *categorical, "target"])
+        table = read_columns(data, [*numeric, *categorical, "target"])
         bad, targets = table["target"] == "high_risk", ("low risk", "high risk")
     X, names = design(table, numeric, categorical)
     X, names = _fill(X, names)
@@ -97,7 +97,7 @@ def load_loans(variant: str = "2007-2011") -> Dataset:
     )
 
 
-def _history(table: Table) -> np.ndarray:
+def _history(table: TextColumns) -> np.ndarray:
     """Months from the first credit line to the loan, from dates written YYYY-MM."""
     issued, opened = (np.where(table[name] == "", "NaT", table[name]) for name in DATES)
     months = issued.astype("datetime64[M]") - opened.astype("datetime64[M]")

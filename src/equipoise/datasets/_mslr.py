@@ -15,7 +15,7 @@ from equipoise.datasets._fetch import read
 
 STREAMS = ("body", "anchor", "title", "url", "whole")
 STATISTICS = ("sum", "min", "max", "mean", "variance")
-KINDS = (
+PER_STREAM = (
     *("covered query terms", "covered query term ratio", "stream length", "IDF"),
     *(f"{s} of term frequency" for s in STATISTICS),
     *(f"{s} of length-normalised term frequency" for s in STATISTICS),
@@ -26,7 +26,7 @@ PAGE = (
     *("slashes in URL", "length of URL", "inlinks", "outlinks", "PageRank", "SiteRank"),
     *("QualityScore", "QualityScore2", "query-url clicks", "url clicks", "url dwell time"),
 )
-NAMES = (*(f"{kind}: {stream}" for kind in KINDS for stream in STREAMS), *PAGE)
+NAMES = (*(f"{kind}: {stream}" for kind in PER_STREAM for stream in STREAMS), *PAGE)
 
 NOTE = (
     "SUBSTITUTE: 10,000 rows of MSLR (0.8 % of MSLR-WEB10K, cut at 5,000 rows per file); it serves "

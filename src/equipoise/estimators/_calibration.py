@@ -16,11 +16,12 @@ SLOPE_C = 1e4
 
 # Where higher scores do not mean a higher probability, the slope is this over the size of the scores:
 # all rows get the shares of the classes, to about nine digits, and the order of the scores stays. Chosen.
-FLAT = 1e-9
+FLAT_SLOPE = 1e-9
 
-# Scores of two classes are counted in so many bins, over so many times the distance between their
-# quartiles to both sides of the median, as seen on so many rows: probabilities are then right to four
-# digits (measured on scores of a census), and counting takes a tenth of the time. Chosen.
+# Scores of two classes are counted in bins. Their number; how far they reach to both sides of the median, in
+# distances between the quartiles; and the number of rows that median and quartiles are taken of.
+# Probabilities are then right to four digits (measured on scores of a census), and counting takes a tenth of
+# the time. Chosen.
 BINS, QUARTILE_DISTANCES, SEEN_ROWS = 2048, 15.0, 1024
 
 MAX_NEWTON_STEPS = 50  # it takes five to ten; chosen
@@ -100,7 +101,7 @@ def _fitted(above: np.ndarray, counted: np.ndarray) -> Calibration:
         slope, offsets = _maximum_likelihood(apart / size, counted)
     if not slope > 0.0:
         shares = np.maximum(counted.sum(axis=0) / total.sum(), 1e-300)
-        slope, offsets, size = FLAT, np.log(shares[1:] / shares[0]), size or 1.0
+        slope, offsets, size = FLAT_SLOPE, np.log(shares[1:] / shares[0]), size or 1.0
     made = offsets - slope / size * centre
     return Calibration(slope / size, tuple(made.tolist()))
 

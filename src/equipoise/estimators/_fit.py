@@ -19,9 +19,9 @@ from equipoise.estimators._infeasible import (
     warn_of_constant,
 )
 from equipoise.estimators._promise.margin import CrossValidated
-from equipoise.estimators._promise.parts import HoldingOut, Parts
+from equipoise.estimators._promise.parts import HoldingOut, Parts, holds_out
+from equipoise.estimators._promise.stricter import StricterFit
 from equipoise.estimators._promise.walk import Walk, unpromised
-from equipoise.estimators._promise.way import Way
 from equipoise.estimators._report import Report
 from equipoise.estimators._reporting import make_report
 from equipoise.estimators._runner import seed_of
@@ -42,8 +42,8 @@ def fit_two_classes(
     task: Task,
     table: Table,
     aim: float = 1.0,
-    walk: Way | None = None,
-    learn: Callable[[Budget], tuple[Table, Way | None]] | None = None,
+    walk: StricterFit | None = None,
+    learn: Callable[[Budget], tuple[Table, StricterFit | None]] | None = None,
 ) -> tuple[LearningProblem, Candidate]:
     """Fit an estimator to the rows of a table, wherever they are; return its problem and the model.
 
@@ -119,15 +119,8 @@ def walk_of(estimator: Any, task: Task, table: MemoryTable, groups: Any = None) 
     if margin is not None:
         seed = seed_of(estimator.random_state)
         return CrossValidated(task.owner, table, seed)
-    if estimator.confidence is None:
-        if groups is not None:
-            reason = "`groups` is for rows held out: set `confidence`."
-            raise _check.InputError(task.owner, reason, "groups")
+    if not holds_out(task.owner, estimator.confidence, task.constraints, groups):
         return None
-    given = task.constraints
-    if isinstance(given, list | tuple) and not given:
-        reason = "`confidence` is for bounds: give `constraints`."
-        raise _check.InputError(task.owner, reason, "confidence")
     parts = Parts.of(task.owner, table, HoldingOut.of(estimator, groups))
     return Walk(task.owner, parts, estimator.confidence)
 

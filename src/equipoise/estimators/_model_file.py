@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from equipoise import _check
 from equipoise.run._container import Form, pack
-from equipoise.run._encoding import NotStorableError
+from equipoise.run._encoding import NotStorableError, shown_place
 from equipoise.run._files import require_file, write_whole
 from equipoise.run._storable import storable_types
 
@@ -23,7 +23,7 @@ MODEL = Form("model", 1, "model")  # the first version of its form
 STORABLE: dict[str, Any] = {}
 """The estimators that can be stored, by name: those whose modules are imported, and no others."""
 
-Kind = TypeVar("Kind", bound=type)
+EstimatorClass = TypeVar("EstimatorClass", bound=type)
 
 # What is a part of `result_`, and is not stored twice.
 OF_RESULT = {"certificate_": "certificate", "status_": "status", "trace_": "trace"}
@@ -37,7 +37,7 @@ class ModelFileWarning(UserWarning):
     """A parameter that changes no prediction is not stored."""
 
 
-def storable(kind: Kind) -> Kind:
+def storable(kind: EstimatorClass) -> EstimatorClass:
     """Make a class of estimators one that can be stored: a file names it, and it is found by that name."""
     STORABLE[kind.__name__] = kind
     return kind
@@ -74,8 +74,8 @@ def save_model(estimator: Any, path: Any) -> None:
         pieces = list(pack(contents, storable_types(), MODEL))
     except NotStorableError as error:
         raise ModelFileError(
-            f"{owner}: {_shown(str(error))}. A function cannot be stored without running code when it "
-            "is read; see docs/model_file.md."
+            f"{owner}: {_located(error)} {error.reason}. A function cannot be stored without running "
+            "code when it is read; see docs/model_file.md."
         ) from None
     write_whole(target, pieces)
 
@@ -120,11 +120,8 @@ def _attributes(given: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _shown(reason: str) -> str:
-    """Return a message of the container in the words of an estimator."""
-    for part, shown in (("parameters", "the parameter "), ("attributes", "the attribute ")):
-        head = f"contents.{part}['"
-        if reason.startswith(head):
-            name, _, rest = reason[len(head) :].partition("']")
-            return f"{shown}`{name}{rest.replace(' ', '` ', 1)}"
-    return reason
+def _located(error: NotStorableError) -> str:
+    """Return which parameter or attribute of an estimator holds what cannot be stored."""
+    (_, part), (_, name), *inside = error.place
+    kind = {"parameters": "parameter", "attributes": "attribute"}[part]
+    return f"the {kind} `{name}{shown_place(tuple(inside))}`"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from equipoise.estimators._inputs import read_table
 from equipoise.estimators._model_file import storable
 from equipoise.estimators._predictor import LinearPredictor
 from equipoise.estimators._promise.order_statistic import OrderStatistic
-from equipoise.estimators._sklearn import Interval, StrOptions, check_parameters
+from equipoise.estimators._sklearn import Interval, check_parameters
 from equipoise.estimators._task import Task
 from equipoise.rows import MemoryTable, Table
 from equipoise.rows._positive import is_among
@@ -88,21 +88,10 @@ class NeymanPearsonClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
     """
 
     _parameter_constraints: dict = {  # noqa: RUF012
+        **LinearPredictor._parameter_constraints,
         "bounds": [Interval(Real, 0, None, closed="left"), dict],
         "radius": [Interval(Real, 0, None, closed="neither"), None],
-        "C": [Interval(Real, 1e-20, 1e20, closed="both")],
-        "on_infeasible": [StrOptions({"warn", "raise", "ignore"})],
-        "solver": [str, Solver],
-        "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_steps": [Interval(Integral, 1, None, closed="left")],
-        "max_seconds": [Interval(Real, 0, None, closed="left"), None],
-        "verbose": ["boolean", Interval(Integral, 0, None, closed="left")],
-        "callback": [callable, None],
         "warm_start": ["boolean"],
-        "random_state": ["random_state"],
-        "confidence": [Interval(Real, 0, 1, closed="neither"), None],
-        "held_out": [Interval(Real, 0, 1, closed="neither")],
-        "ordered": ["boolean"],
     }
 
     def __init__(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,13 @@ from equipoise.auditing import Audit
 from equipoise.auditing._audit import audit_rows, with_absent
 from equipoise.auditing._audited_rows import AuditedRows
 from equipoise.certificate import Certificate
+from equipoise.constraints._rules import needing, one_or_several
 from equipoise.estimators._calibration import Calibration
 from equipoise.estimators._counted import Candidate
 from equipoise.estimators._inputs import FLOATS, read_weight, split_sensitive, without
 from equipoise.estimators._model_file import save_model
 from equipoise.estimators._runner import Runner, seed_of
-from equipoise.estimators._sklearn import naming
+from equipoise.estimators._sklearn import Interval, StrOptions, naming
 from equipoise.estimators._tensors import tensor_labels, tensor_scores
 from equipoise.models import linear_scores
 from equipoise.rows import MemoryTable
@@ -40,6 +42,21 @@ UNFINISHED = {
 
 class LinearPredictor:
     """A mixin for estimators with `solver`, `tol`, `max_steps`, `max_seconds` and so on."""
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        "C": [Interval(Real, 1e-20, 1e20, closed="both")],
+        "on_infeasible": [StrOptions({"warn", "raise", "ignore"})],
+        "solver": [str, Solver],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_steps": [Interval(Integral, 1, None, closed="left")],
+        "max_seconds": [Interval(Real, 0, None, closed="left"), None],
+        "verbose": ["boolean", Interval(Integral, 0, None, closed="left")],
+        "callback": [callable, None],
+        "random_state": ["random_state"],
+        "confidence": [Interval(Real, 0, 1, closed="neither"), None],
+        "held_out": [Interval(Real, 0, 1, closed="neither")],
+        "ordered": ["boolean"],
+    }
 
     classes_: np.ndarray
     coef_: np.ndarray
@@ -206,16 +223,15 @@ class LinearPredictor:
         rows = AuditedRows(table, scores > 0, scores, owner)
         report, rules = getattr(self, "report_", None), getattr(self, "rules_", None)
         rules = self._rules() if rules is None else rules  # of a stream
-        listed = rules if isinstance(rules, list | tuple) else [rules]
-        if any("all_rows" in rule.needs for rule in listed):
+        if needing(rules, "all_rows"):
             reason = (
                 "`evaluate` cannot compare new rows with predictions for the training rows (churn), nor "
                 "with a function of them (custom); give `audit` a rule with predictions for the new rows."
             )
             raise _check.InputError(owner, reason, "constraints")
         if report is None:  # of a stream
-            return audit_rows(rows, listed, confidence)
-        found = audit_rows(rows, listed, confidence, report.pooled)
+            return audit_rows(rows, one_or_several(rules), confidence)
+        found = audit_rows(rows, one_or_several(rules), confidence, report.pooled)
         return with_absent(found, report.constraints)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

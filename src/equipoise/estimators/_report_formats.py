@@ -12,8 +12,8 @@ import numpy as np
 
 # Pixels of a table before it scrolls: about twenty lines. Chosen.
 TABLE_HEIGHT = 480
-NUMBER = "text-align:right;padding:0 0.6em;font-variant-numeric:tabular-nums"
-TEXT = "text-align:left;padding:0 0.6em"
+NUMBER_STYLE = "text-align:right;padding:0 0.6em;font-variant-numeric:tabular-nums"
+TEXT_STYLE = "text-align:left;padding:0 0.6em"
 
 RULES = ("constraint", "bound", "surrogate", "true", "plain", "holds", "price")
 PROMISE = ("constraint", "promised", "training", "held out", "p")
@@ -79,7 +79,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _cell(tag: str, place: int, content: str) -> str:
-    return f'<{tag} style="{NUMBER if place else TEXT}">{content}</{tag}>'
+    return f'<{tag} style="{NUMBER_STYLE if place else TEXT_STYLE}">{content}</{tag}>'
 
 
 def _plain(value: Any) -> Any:

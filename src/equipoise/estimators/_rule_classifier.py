@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, Self
 
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -16,33 +16,21 @@ from equipoise.estimators._predictor import LinearPredictor
 from equipoise.estimators._sklearn import Interval, StrOptions, check_parameters
 from equipoise.estimators._stream.learn import learn_batch
 from equipoise.estimators._task import Task
-from equipoise.solvers import Solver
 
 # Rows of a stream's memory, at the least: with fewer no rate means anything. Chosen.
-LEAST_MEMORY = 10
+LEAST_REMEMBERED = 10
 
 
 class RuleClassifier(BoundParameters, LinearPredictor, ClassifierMixin, BaseEstimator, ABC):
     """A base of classifiers with `constraints` and one linear score; each says what its `_task` is."""
 
     _parameter_constraints: dict = {  # noqa: RUF012
-        "C": [Interval(Real, 1e-20, 1e20, closed="both")],
+        **LinearPredictor._parameter_constraints,
         "true_metric": ["boolean"],
-        "on_infeasible": [StrOptions({"warn", "raise", "ignore"})],
-        "solver": [str, Solver],
-        "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_steps": [Interval(Integral, 1, None, closed="left")],
-        "max_seconds": [Interval(Real, 0, None, closed="left"), None],
-        "verbose": ["boolean", Interval(Integral, 0, None, closed="left")],
-        "callback": [callable, None],
         "min_cell": [Interval(Integral, 2, None, closed="left")],
         "small_cells": [StrOptions({"raise", "skip", "pool"})],
         "warm_start": ["boolean"],
-        "random_state": ["random_state"],
-        "confidence": [Interval(Real, 0, 1, closed="neither"), None],
-        "held_out": [Interval(Real, 0, 1, closed="neither")],
-        "ordered": ["boolean"],
-        "memory": [Interval(Integral, LEAST_MEMORY, None, closed="left")],
+        "memory": [Interval(Integral, LEAST_REMEMBERED, None, closed="left")],
     }
 
     @abstractmethod

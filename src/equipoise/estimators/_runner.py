@@ -55,7 +55,7 @@ class Runner:
 
         `rough` says that it is only a step on the way to another problem.
         """
-        tol = max(self.tol, reachable(problem.facts.rounding), ROUGH_TOL if rough else 0.0)
+        tol = max(self.tol, reachable_residual(problem.facts.rounding), ROUGH_TOL if rough else 0.0)
         solver = choose(problem, self.aim * tol) if self.solver == "auto" else self.solver
         if previous is not None and previous.success and isinstance(solver, Solver):
             solver = solver.warm_started(previous)
@@ -70,7 +70,7 @@ class Runner:
         return result.judged(result.verdict.with_detail(detail))
 
 
-def reachable(rounding: float) -> float:
+def reachable_residual(rounding: float) -> float:
     """Return the least residual worth aiming for: with float32 features, about 1e-4."""
     return 1e3 * rounding
 

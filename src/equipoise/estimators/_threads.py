@@ -14,7 +14,7 @@ from threadpoolctl import ThreadpoolController
 
 from equipoise._array import quiet
 
-# More than one thread is tried for dense matrices with at least so many entries. Chosen:
+# More than one thread is tried for dense matrices with at least this many entries. Chosen:
 # smaller products lose more by sharing than they win.
 LARGE_ENTRIES = 1 << 23
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from equipoise._status import Status
 from equipoise.constraints import Binding, bind_table
+from equipoise.constraints._rules import needing
 from equipoise.estimators._counted import (
     Candidate,
     Unconstrained,
@@ -78,9 +79,7 @@ class Training:
 
     def bind_and_compare(self) -> tuple[Binding, Unconstrained]:
         """Bind the constraints, and fit without them: the model to compare with, and to start from."""
-        given = self.task.constraints
-        listed = given if isinstance(given, list | tuple) else (given,)
-        budget = any("best_loss" in getattr(rule, "needs", ()) for rule in listed)
+        budget = bool(needing(self.task.constraints, "best_loss"))
         # bound before the work, so that errors come early
         binding = None if budget else self.bind()
         if binding is not None:

@@ -9,7 +9,7 @@ import numpy as np
 from equipoise import _check
 from equipoise.constraints import auc_parity, bind
 from equipoise.terms import Scores
-from equipoise.terms._pair_point import Rows
+from equipoise.terms._pair_point import PairedRows
 from equipoise.terms._ranks import wins
 
 TIES = {"half": 0.5, "strict": 0.0}  # what a pair of equal scores counts
@@ -54,7 +54,7 @@ def subset_auc(
         if total == 0.0:
             _check.fail(owner, name, "must hold rows of positive weight", "none")
     # two copies of the rows, so that subsets may overlap
-    joined = Rows(
+    joined = PairedRows(
         np.concatenate([scores[side] for side in sides]),
         np.concatenate([weight[side] for side in sides]),
         np.repeat([0, 1], [np.count_nonzero(side) for side in sides]),

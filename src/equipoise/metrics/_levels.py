@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from equipoise import _check
-from equipoise.rows._group_input import PARAMETER, array_of, coded, columns_of
+from equipoise.rows._group_input import SENSITIVE_FEATURES, array_of, coded, columns_of
 
 # A column of numbers with more different values than this is cut at its quartiles. Chosen.
 MOST_VALUES = 10
@@ -75,7 +75,7 @@ def levels_of(owner: str, columns: Any, n: int, depth: int) -> Levels:
     largest = int(np.prod(sorted(map(len, values))[-depth:]))
     if largest > MOST_GROUPS:
         rule = f"must make at most {MOST_GROUPS} conjunctions; merge values, or lower `depth`"
-        _check.fail(owner, PARAMETER, rule, largest)
+        _check.fail(owner, SENSITIVE_FEATURES, rule, largest)
     return Levels(tuple(names), tuple(codes), tuple(values))
 
 

@@ -9,7 +9,6 @@ import numpy as np
 from equipoise import _check
 from equipoise.constraints import (
     Binding,
-    Constraint,
     Parity,
     bind,
     demographic_parity,
@@ -17,6 +16,7 @@ from equipoise.constraints import (
     equalized_odds,
 )
 from equipoise.constraints._rate import Rate
+from equipoise.constraints._rules import listed
 from equipoise.rows._positive import with_positive_last
 from equipoise.terms import Scores
 
@@ -112,7 +112,7 @@ def violation(
     0.25
     """
     given = (y_true, y_pred, sensitive_features, sample_weight, pos_label)
-    binding, left = _measured("violation", _listed("violation", rules), *given)
+    binding, left = _measured("violation", listed("violation", rules, "rules"), *given)
     broken = [
         value - row.bound if row.sense == "<=" else row.bound - value
         for row, value in zip(binding.inequalities, left.tolist())
@@ -134,18 +134,10 @@ def violation_scorer(rules: Any, *, pos_label: Any = None) -> Any:
     """
     from sklearn.metrics import make_scorer
 
-    rules = _listed("violation_scorer", rules)
+    rules = tuple(listed("violation_scorer", rules, "rules"))
     if pos_label is not None:
         _check.label("violation_scorer", "pos_label", pos_label)
     return make_scorer(violation, greater_is_better=False, rules=rules, pos_label=pos_label)
-
-
-def _listed(owner: str, rules: Any) -> tuple[Constraint, ...]:
-    return (
-        (rules,)
-        if isinstance(rules, Constraint)
-        else _check.sequence(owner, "rules", rules, Constraint)
-    )
 
 
 def _gap(owner: str, rule: Parity, *given: Any) -> float:

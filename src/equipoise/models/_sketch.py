@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 # All constants here are chosen by `make peers` and `make scaling`; fits are not sensitive to factors of two.
 
-# Sparse rows are made dense some at a time: at most so many entries, and from `FEWEST_DENSE_ROWS` to
+# Sparse rows are made dense some at a time: at most this many entries, and from `FEWEST_DENSE_ROWS` to
 # `DENSE_ROWS` rows.
 DENSE_ENTRIES, DENSE_ROWS = 1 << 15, 1 << 10
 FEWEST_DENSE_ROWS = 32
 
-# With at most so many parameters, Gram matrices are made in double precision: single saves nothing.
+# With at most this many parameters, Gram matrices are made in double precision: single saves nothing.
 DOUBLE_UP_TO = 32
 
 # Dense rows are kept for the next time where they take at most this share of the data's memory.
 KEPT_DENSE = 0.5
-# The same for few parameters, in any case where they take at most so many bytes. Chosen: little beside what a
-# process takes that has loaded its libraries.
+# With at most `DOUBLE_UP_TO` parameters they are also kept where they take at most this many bytes. Chosen:
+# little beside what a process takes that has loaded its libraries.
 KEPT_ANYWAY = 1 << 20
 
 # Rows with a smaller share of entries that are not 0 stay sparse in Gram matrices.

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 # The rows of a sketch, at the least and at the most.
 MIN_SKETCH_ROWS, MAX_SKETCH_ROWS = 2048, 16384
 
-# With more than twice as many rows, leverages are computed of so many, drawn at random: a whole pass over the
-# data would cost more than a better draw saves. Chosen: eight times the rows of the largest sketch.
+# With more than twice as many rows, leverages are computed of this many, drawn at random: a whole pass over
+# the data would cost more than a better draw saves. Chosen: eight times the rows of the largest sketch.
 LOOKED_AT = 1 << 17
 
 # With at most the first number of parameters second derivatives are estimated as a matrix, from the second

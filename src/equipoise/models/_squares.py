@@ -8,17 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from equipoise._array import Array, is_tensor, like, namespace, placed, to_numpy
+from equipoise._array import CONVERTED_BYTES, Array, is_tensor, like, namespace, placed, to_numpy
 
 if TYPE_CHECKING:
     from equipoise.models._features import Features
 
 # Rows that are made double precision at a time, so that the data are not copied as a whole. Chosen.
 CONVERTED_ROWS = 1 << 12
-
-# The bytes of a tensor that are made double precision at a time. Chosen: many small pieces would be slower on
-# an accelerator.
-CONVERTED_BYTES = 1 << 27
 
 
 def column_means(features: Features, index: np.ndarray | None = None) -> np.ndarray:

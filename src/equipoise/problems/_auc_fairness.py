@@ -17,20 +17,20 @@ from equipoise.problems._auc_inputs import (
     bounded,
     larger,
     one_score,
-    reachable,
+    reachable_bound,
     surrogate,
 )
 from equipoise.problems._learning import LearningProblem
 from equipoise.problems._pair_functions import PairFunctions
 from equipoise.sets._set import Set
 from equipoise.terms import Combination, PairSums, Terms
-from equipoise.terms._pair_point import Rows
+from equipoise.terms._pair_point import PairedRows
 from equipoise.terms._ranks import wins
 
 # Every row is in one of four atoms, numbered by 2 [positive] + [in the first group]; subsets are unions
 # of them.
 ALL, POSITIVE, NEGATIVE = (0, 1, 2, 3), (2, 3), (0, 1)
-KINDS: dict[str, tuple[tuple[int, ...], ...]] = {
+SUBSETS_OF: dict[str, tuple[tuple[int, ...], ...]] = {
     "group": ((1, 3), (0, 2), ALL, ALL),
     "inter": ((3,), (0,), (2,), (1,)),
     "intra": ((3,), (1,), (2,), (0,)),
@@ -44,14 +44,14 @@ KINDS: dict[str, tuple[tuple[int, ...], ...]] = {
 # functions each belongs: the objective, and two constraints.
 BLOCKS = np.array([0, 1, 1, 2, 2])
 
-# The farthest point of the domain in a direction is found by projecting a point that is so many diameters
+# The farthest point of the domain in a direction is found by projecting a point that is this many diameters
 # away. Chosen: the bound is then too large by a relative 1e-8 at most.
 DIAMETERS_AWAY = 1e8
 
 
 def pairs_of(owner: str, kind: str) -> np.ndarray:
     """Return which atoms are in the first subsets of the five pairs, then in the second ones, (10, 4)."""
-    G1, H1, G2, H2 = KINDS[_check.choice(owner, "kind", kind, KINDS)]
+    G1, H1, G2, H2 = SUBSETS_OF[_check.choice(owner, "kind", kind, SUBSETS_OF)]
     sides = (POSITIVE, H1, G2, H2, G1, NEGATIVE, G1, H2, G2, H1)
     return np.array([np.isin(np.arange(4), side) for side in sides])
 
@@ -126,7 +126,7 @@ class AUCFairness(Problem):
         owner = "AUCFairness"
         self.model, sides = one_score(owner, model), pairs_of(owner, kind)
         self.loss = surrogate(owner, c1, c2)
-        self.kappa = reachable(owner, kappa, self.loss)
+        self.kappa = reachable_bound(owner, kappa, self.loss)
         self.domain = bounded(owner, domain, model.dim)
         if interval is None and not model.linear:
             _check.fail(owner, "interval", "must be given for a model that is not linear", None)
@@ -165,7 +165,7 @@ class AUCFairness(Problem):
     def true_values(self, point: Point) -> np.ndarray:
         """Return ``+-(AUC(G1, G1') - AUC(G2, G2')) - kappa`` by ranks, with ties counted as one half."""
         scores = to_numpy(self.model.scores(point.x))
-        won = wins(Rows(scores, np.ones(scores.size), self._atoms, 4))
+        won = wins(PairedRows(scores, np.ones(scores.size), self._atoms, 4))
         above, below = self._weights[:5], self._weights[5:]
         first, second = (above[j] @ won @ below[j] + 0.5 * self._empty[j] for j in (4, 2))
         return np.array([first - second, second - first]) - self.kappa

@@ -19,7 +19,7 @@ def surrogate(owner: str, c1: float, c2: float) -> QuadraticPair:
     return QuadraticPair(_check.positive(owner, "c1", c1), _check.positive(owner, "c2", c2))
 
 
-def reachable(owner: str, kappa: float, loss: QuadraticPair) -> float:
+def reachable_bound(owner: str, kappa: float, loss: QuadraticPair) -> float:
     """Return `kappa` if some scores have the constraints ``<= 1 + kappa``: those that are all equal."""
     least = 2 * loss.c1 * (loss.c2 * loss.c2) - 1  # infinite, where it overflows
     number = _check.real(owner, "kappa", kappa)

@@ -11,7 +11,7 @@ from equipoise._array import Array
 from equipoise._problem import Facts, Point, Problem, Saddle
 from equipoise.models import LinearModel
 from equipoise.problems._auc_fairness import BLOCKS, offsets_of, pairs_of
-from equipoise.problems._auc_inputs import all_compared, bounded, reachable, surrogate
+from equipoise.problems._auc_inputs import all_compared, bounded, reachable_bound, surrogate
 from equipoise.problems._pair_functions import PairFunctions
 from equipoise.problems._quadratic import QuadraticProblem
 from equipoise.sets._set import Set
@@ -67,7 +67,7 @@ class AUCStream(Problem):
         owner = "AUCStream"
         self.dim, self.n_constraints = _check.count(owner, "dim", dim, least=1), 2
         self.loss = surrogate(owner, c1, c2)
-        self.kappa = reachable(owner, kappa, self.loss)
+        self.kappa = reachable_bound(owner, kappa, self.loss)
         self._sides = pairs_of(owner, kind)
         self.domain = bounded(owner, domain, self.dim)
         self.interval = _check.positive(owner, "interval", interval)

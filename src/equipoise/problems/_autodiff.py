@@ -10,7 +10,7 @@ import numpy as np
 from equipoise import _check
 from equipoise._array import Array
 from equipoise._problem import Facts, Point, Problem
-from equipoise.problems._describe import describe
+from equipoise.problems._describe import set_attributes
 from equipoise.sets._set import Set
 
 
@@ -42,7 +42,7 @@ class TorchProblem(Problem):
         facts: Facts | None = None,
     ) -> None:
         self._function = _check.function("TorchProblem", "function", function)
-        describe(self, dim, n_constraints, domain, names, facts)
+        set_attributes(self, dim, n_constraints, domain, names, facts)
 
     def at(self, x: Array) -> Point:
         """Evaluate every function at `x`."""
@@ -124,7 +124,7 @@ class JaxProblem(Problem):
         self._forward = jax.jit(lambda z: jax.vjp(function, z))
         self._backward = jax.jit(lambda pull, weights: pull(weights)[0])
         self._curve = jax.jit(curve)
-        describe(self, dim, n_constraints, domain, names, facts)
+        set_attributes(self, dim, n_constraints, domain, names, facts)
 
     def at(self, x: Array) -> Point:
         """Evaluate every function at `x`."""

@@ -13,7 +13,7 @@ from equipoise.problems._answers import check_attributes, checked_at
 
 # The lengths of the steps, relative to max(1, |x|), along which values are differenced: the error is least
 # for one of them, which one depends on the function. Chosen.
-STEPS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
+DIFFERENCES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ def _slopes(problem: Problem, x: Array, v: Array) -> np.ndarray:
     """Central differences along `v`, one row per step size."""
     scale = max(1.0, norm(x))
     rows = []
-    for h in STEPS:
+    for h in DIFFERENCES:
         ahead = checked_at(problem, x + (h * scale) * v).values
         behind = checked_at(problem, x - (h * scale) * v).values
         rows.append((ahead - behind) / (2 * h * scale))

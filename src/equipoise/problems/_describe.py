@@ -10,7 +10,7 @@ from equipoise.sets._set import Set
 from equipoise.sets._whole_space import WholeSpace
 
 
-def describe(
+def set_attributes(
     problem: Problem,
     dim: int | None,
     n_constraints: int,

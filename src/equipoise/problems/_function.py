@@ -10,7 +10,7 @@ import numpy as np
 from equipoise import _check
 from equipoise._array import Array, copied, is_tensor, like
 from equipoise._problem import Facts, Point, Problem
-from equipoise.problems._describe import describe
+from equipoise.problems._describe import set_attributes
 from equipoise.sets._set import Set
 
 Function = Callable[[Array], tuple[float, Any]]
@@ -66,7 +66,7 @@ class FunctionProblem(Problem):
             if not callable(function):
                 _check.fail(owner, label, "must be callable", function)
         names = names if names is not None else _names(constraints)
-        describe(self, dim, len(constraints), domain, names, facts)
+        set_attributes(self, dim, len(constraints), domain, names, facts)
         self._functions = (objective, *constraints)
 
     def at(self, x: Array) -> Point:

@@ -10,18 +10,15 @@ from typing import Any
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import Array, dot, like, namespace, square, to_numpy
+from equipoise._array import Array
 from equipoise._problem import Facts, Kinks, Point, Problem
 from equipoise.models import Model
 from equipoise.problems._learning_facts import learning_facts
+from equipoise.problems._learning_point import Penalty, learning_point
 from equipoise.problems._on_kinks import point_on_kinks
-from equipoise.rows import MemorySums, RowSums, Sums
+from equipoise.rows import MemorySums, RowSums
 from equipoise.sets import Set, WholeSpace
 from equipoise.terms import Combination, Terms
-
-# Up to so many gradients are formed one by one, by a backward pass each: forming many at once has a fixed
-# cost. Chosen.
-FEW_GRADIENTS = 2
 
 
 class LearningProblem(Problem):
@@ -112,71 +109,8 @@ class LearningProblem(Problem):
         """Evaluate every function at `x`."""
         x = self._argument(x)
         sums = self.rows.at(x)
-        point = self.combination.at(sums.values)
-        values, pull, bend = point.values, point.pull, point.bend
-        if self.l2 > 0.0:
-            values[0] += 0.5 * self.l2 * square(self._weights(x))
-
-        def penalised(weights: np.ndarray, gradient: Array, v: Array) -> Array:
-            gradient = _as(gradient, x)
-            if self.l2 == 0.0 or weights[0] == 0.0:
-                return gradient
-            total = self._weights(_as(v, x))  # changed in place: parameters can be many
-            total *= self.l2 * float(weights[0])
-            total += gradient
-            return total
-
-        def vjp(weights: np.ndarray) -> Array:
-            return penalised(weights, sums.pull(pull(weights)), x)
-
-        def jacobian(index: np.ndarray) -> Array:
-            if len(index) <= FEW_GRADIENTS or not isinstance(x, np.ndarray):
-                each = [vjp(np.eye(1, values.size, i)[0]) for i in index]
-                return namespace(each[0]).stack(each)
-            rows = point.rows(index)
-            used = np.unique(rows.indices)
-            found = _as(rows[:, used] @ to_numpy(sums.jacobian(used)), x)
-            if self.l2 > 0.0 and (first := np.asarray(index) == 0).any():
-                found[first] += self.l2 * self._weights(x)
-            return found
-
-        def push(v: Array) -> np.ndarray:
-            found = point.push(sums.push(v))  # type: ignore[misc]
-            if self.l2 > 0.0:
-                found[0] += self.l2 * dot(self._weights(x), v)
-            return found
-
-        def hvp(weights: np.ndarray, v: Array) -> Array:
-            product = sums.product(pull(weights), v)  # type: ignore[misc]
-            if bend is not None:
-                change = bend(weights, sums.push(v))  # type: ignore[misc]
-                product = product + sums.pull(change)
-            return penalised(weights, product, v)
-
-        def matrix(weights: np.ndarray) -> np.ndarray:
-            whole = sums.matrix(pull(weights))  # type: ignore[misc]
-            return self._with_penalty(whole, weights)
-
-        return Point(
-            x,
-            values,
-            vjp,
-            hvp if sums.product is not None else None,
-            None if sums.curvature is None else lambda w: self._curvature(sums, pull(w), w),
-            jacobian,
-            push if sums.push is not None else None,
-            matrix if sums.matrix is not None and bend is None else None,
-        )
-
-    def _curvature(self, sums: Sums, u: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Estimate the weighted sum of Hessians; how F bends is left out."""
-        return self._with_penalty(sums.curvature(u), weights)  # type: ignore[misc]
-
-    def _with_penalty(self, estimate: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Add the second derivatives of the penalty to a matrix or a diagonal, in place."""
-        diagonal = estimate if estimate.ndim == 1 else np.einsum("ii->i", estimate)  # a view
-        diagonal += self.l2 * float(weights[0]) * self.rows.penalised
-        return estimate
+        functions = self.combination.at(sums.values)
+        return learning_point(x, sums, functions, Penalty(self.l2, self.rows.penalised))
 
     def values_of(self, sums: np.ndarray) -> np.ndarray:
         """Return objective and constraints (m + 1,) of sums, without penalty and shift."""
@@ -245,18 +179,6 @@ class LearningProblem(Problem):
         changed.rows, changed._sharp = rows, {}
         return changed
 
-    def _weights(self, x: Array) -> Array:
-        return x * like(self.rows.penalised, x)
-
     def _known_facts(self) -> Facts:
         stochastic = self.batch is not None
         return learning_facts(self.rows, self.combination, self.domain, self.l2, stochastic)
-
-
-def _as(gradient: Array, x: Array) -> Array:
-    """Return `gradient` in the kind and dtype of `x`: the data may be of another precision."""
-    if isinstance(x, np.ndarray):
-        if not isinstance(gradient, np.ndarray):
-            gradient = to_numpy(gradient)
-        return gradient.astype(x.dtype, copy=False)
-    return like(gradient, x)

@@ -10,7 +10,7 @@ import numpy as np
 from equipoise import _check
 from equipoise._array import Array, like, to_numpy
 from equipoise._problem import Facts, Point, Problem
-from equipoise.problems._describe import describe
+from equipoise.problems._describe import set_attributes
 from equipoise.sets._set import Set
 
 
@@ -46,7 +46,7 @@ class QuadraticProblem(Problem):
         if not np.allclose(self.P, self.P.transpose(0, 2, 1)):
             raise _check.InputError(owner, "every `P` must be symmetric.", "P")
         _check.kind(owner, "domain", domain, Set)
-        describe(self, dim, count - 1, domain, names, None)
+        set_attributes(self, dim, count - 1, domain, names, None)
         self.facts = self._facts()
 
     def at(self, x: Array) -> Point:

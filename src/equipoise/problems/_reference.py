@@ -109,7 +109,7 @@ def convex() -> Reference:
     return Reference("convex", problem, np.array([0.0, 2.0]), (_kkt([1, 0], [1]),))
 
 
-def auc() -> Reference:
+def auc_fairness() -> Reference:
     """A random AUC problem under group-AUC fairness, in moment form (Yao, Lin & Yang 2023, Example 1).
 
     A linear score with ``|w| <= 2``, surrogate ``(t - 1)^2 / 2``, both constraints at most 0.05. A pair
@@ -153,6 +153,11 @@ def _kkt(x: object, multipliers: object, kind: str = "minimum") -> KKTPoint:
 
 
 REFERENCES: dict[str, Callable[[], Reference]] = {
-    build.__name__: build for build in (simple, active, bilinear, bilinear_small, convex, auc)
+    "simple": simple,
+    "active": active,
+    "bilinear": bilinear,
+    "bilinear_small": bilinear_small,
+    "convex": convex,
+    "auc": auc_fairness,
 }
 """Every reference problem: a function that builds it, by name."""

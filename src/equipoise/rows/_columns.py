@@ -8,14 +8,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from equipoise._array import Array, namespace, placed, to_numpy
+from equipoise._array import CONVERTED_BYTES, Array, namespace, placed, to_numpy
 
 # Rows of sparse data that are handled at a time, so that the data are not copied as a whole. Chosen.
 SPARSE_CHUNK_ROWS = 1 << 14
-
-# Bytes of a tensor that are made double precision at a time. Chosen: many small pieces would be slower on an
-# accelerator.
-CONVERTED_BYTES = 1 << 27
 
 # Rows of dense data that are handled at a time. Chosen: they stay in the cache of a core.
 DENSE_CHUNK_ROWS = 1 << 10

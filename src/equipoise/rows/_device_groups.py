@@ -10,7 +10,7 @@ import numpy as np
 from equipoise import _check
 from equipoise._array import Array, counted, is_tensor, namespace, to_numpy
 from equipoise.rows._group_column import Cell, GroupColumn
-from equipoise.rows._group_input import PARAMETER, array_of, check_count, coded, columns_of
+from equipoise.rows._group_input import SENSITIVE_FEATURES, array_of, check_count, coded, columns_of
 from equipoise.rows._groups import Groups
 
 
@@ -117,9 +117,9 @@ def _coded(owner: str, name: str, column: Any, beside: Array, n: int) -> tuple[l
         return values, xp.asarray(codes.astype(np.int32), device=beside.device)
     if column.ndim != 1 or column.shape[0] != n:
         rule = f"must have one value for each of the {n} rows"
-        _check.fail(owner, PARAMETER, rule, tuple(column.shape))
+        _check.fail(owner, SENSITIVE_FEATURES, rule, tuple(column.shape))
     if column.is_floating_point() and bool((column != column).any()):
-        _check.fail(owner, PARAMETER, "must not have missing values", name)
+        _check.fail(owner, SENSITIVE_FEATURES, "must not have missing values", name)
     values, codes = xp.unique_inverse(xp.asarray(column, device=beside.device))
     check_count(owner, name, int(values.shape[0]), n)
     return values.tolist(), xp.astype(codes, xp.int32)

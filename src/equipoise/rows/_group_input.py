@@ -10,7 +10,7 @@ import numpy as np
 from equipoise import _check
 from equipoise._array import on_host
 
-PARAMETER = "sensitive_features"
+SENSITIVE_FEATURES = "sensitive_features"
 
 # Groups of a sensitive column, at the most: with more, a column of numbers was probably meant. Chosen.
 MAX_GROUPS = 1000
@@ -35,7 +35,7 @@ def columns_of(owner: str, features: Any) -> dict[str, Any]:
         else:
             named = {"group": array[:, 0] if array.ndim == 2 else array}
     if not named:
-        _check.fail(owner, PARAMETER, "must have at least one column", features)
+        _check.fail(owner, SENSITIVE_FEATURES, "must have at least one column", features)
     return named
 
 
@@ -45,7 +45,7 @@ def _from_list(owner: str, values: Any) -> np.ndarray:
         array = np.asarray(values)
     except ValueError:  # rows of different length
         kind = type(values).__name__
-        _check.fail(owner, PARAMETER, "must hold one value for each row and column", kind)
+        _check.fail(owner, SENSITIVE_FEATURES, "must hold one value for each row and column", kind)
     if array.dtype.kind in "US":
         plain = np.asarray(values, dtype=object)
         if any(not isinstance(value, str | bytes) for value in plain.ravel()):
@@ -60,10 +60,10 @@ def array_of(owner: str, name: str, column: Any, n: int) -> np.ndarray:
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
-        _check.fail(owner, PARAMETER, "must hold one value for each row", array.shape)
+        _check.fail(owner, SENSITIVE_FEATURES, "must hold one value for each row", array.shape)
     if len(array) != n:
         reason = f"must have as many rows as `y` ({n}), but column {name!r} has {len(array)}."
-        raise _check.InputError(owner, f"`{PARAMETER}` {reason}", PARAMETER)
+        raise _check.InputError(owner, f"`{SENSITIVE_FEATURES}` {reason}", SENSITIVE_FEATURES)
     return array
 
 
@@ -81,7 +81,9 @@ def coded(owner: str, name: str, array: np.ndarray) -> tuple[list[Any], np.ndarr
         except TypeError:
             kind = type(rows[0]).__name__
             reason = f"must hold plain values, but column {name!r} holds {kind} objects."
-            raise _check.InputError(owner, f"`{PARAMETER}` {reason}", PARAMETER) from None
+            raise _check.InputError(
+                owner, f"`{SENSITIVE_FEATURES}` {reason}", SENSITIVE_FEATURES
+            ) from None
         absent = {value for value in distinct if _is_missing(value)}
         if absent:
             missing = sum(value in absent or _is_missing(value) for value in rows)
@@ -90,7 +92,7 @@ def coded(owner: str, name: str, array: np.ndarray) -> tuple[list[Any], np.ndarr
             f"must not have missing values, but column {name!r} has {missing}. "
             "Fill them, for instance with a group of their own such as 'unknown'."
         )
-        raise _check.InputError(owner, f"`{PARAMETER}` {reason}", PARAMETER)
+        raise _check.InputError(owner, f"`{SENSITIVE_FEATURES}` {reason}", SENSITIVE_FEATURES)
     if array.dtype.kind != "O":
         unique, inverse = np.unique(array, return_inverse=True)
         check_count(owner, name, len(unique), len(array))
@@ -132,10 +134,10 @@ def too_many(owner: str, name: str, count: int, n: int) -> NoReturn:
         f"{n} rows. Choose another column, or merge its values into few groups (bin a number, "
         f"shorten a code); {MAX_GROUPS} groups is the most."
     )
-    raise _check.InputError(owner, f"`{PARAMETER}` {reason}", PARAMETER)
+    raise _check.InputError(owner, f"`{SENSITIVE_FEATURES}` {reason}", SENSITIVE_FEATURES)
 
 
-def listed(values: Any) -> str:
+def first_in_words(values: Any) -> str:
     """Return the first values in words."""
     values = list(values)
     shown = ", ".join(repr(value) for value in values[:NAMES_LISTED])

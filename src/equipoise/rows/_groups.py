@@ -16,7 +16,7 @@ from equipoise.rows._group_input import (
     array_of,
     coded,
     columns_of,
-    listed,
+    first_in_words,
     too_many,
 )
 
@@ -41,7 +41,7 @@ class Groups(ABC):
         """Return the column of this name."""
         name = str(name)
         if name not in self.columns:
-            _check.fail(owner, "column", f"must be one of {listed(self.columns)}", name)
+            _check.fail(owner, "column", f"must be one of {first_in_words(self.columns)}", name)
         return self.columns[name]
 
     @final
@@ -61,9 +61,9 @@ class Groups(ABC):
         found = [c for c in self.columns.values() if c.find(value) is not None]
         if not found:
             known = [v for c in self.columns.values() for v in c.values]
-            _check.missing(owner, "group", f"must be one of {listed(known)}", value)
+            _check.missing(owner, "group", f"must be one of {first_in_words(known)}", value)
         if len(found) > 1:
-            names = listed(c.name for c in found)
+            names = first_in_words(c.name for c in found)
             rule = f"occurs in the columns {names}: say which, as {{column: value}}"
             _check.fail(owner, "group", rule, value)
         return found[0]

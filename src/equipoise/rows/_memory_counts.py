@@ -8,13 +8,13 @@ import numpy as np
 
 from equipoise._array import (
     Array,
-    count,
     counted,
     in_double,
     namespace,
     placed,
     places_among,
     to_numpy,
+    true_count,
 )
 from equipoise.models import Model
 from equipoise.rows._cross_table import Confusion
@@ -57,7 +57,7 @@ class MemoryCounts(RowSums):
         """Return how many of the rows that count are predicted positive, and how many count."""
         scores = self.model.predicted(x)
         used = placed(self.sums.used, scores)
-        return count((scores > 0) & used), count(used)
+        return true_count((scores > 0) & used), true_count(used)
 
     def at_thresholds(self, x: np.ndarray, edges: np.ndarray) -> np.ndarray:
         """Return the sums with each of the numbers subtracted from all scores: no products."""

@@ -23,7 +23,7 @@ from equipoise.terms import RowWeights
 # felt. Chosen.
 ORDERED_UP_TO = 1 << 26
 
-# With at most so many bytes of features, rows are put in order even where there are few groups: of so few
+# With at most this many bytes of features, rows are put in order even where there are few groups: of so few
 # rows one decides much, which amplifies rounding errors, and putting them in order takes a few percent of a
 # fit. Chosen.
 ORDERED_ANYWAY = 1 << 16

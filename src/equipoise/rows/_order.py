@@ -16,7 +16,7 @@ from scipy import sparse
 
 from equipoise.rows._groups import Groups
 
-# With at most so many groups, intersections counted, the order of the rows hardly matters: fits in another
+# With at most this many groups, intersections counted, the order of the rows hardly matters: fits in another
 # order agree to 1e-13 (census, 3,000 and 20,000 rows, parity, odds and recall). With ten groups accuracies
 # differed by 0.01.
 FEW_GROUPS = 2

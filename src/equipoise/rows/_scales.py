@@ -13,7 +13,7 @@ LOST_SQUARE = 1e-280
 
 # A column counts as constant where its variance is at most this share of its mean square: that much is
 # rounding error.
-CONSTANT = 1e-12
+CONSTANT_COLUMN = 1e-12
 
 # Where the variance is at most this share, the difference of two means of squares has lost half of its
 # digits, and the variance is computed again from centred values. Chosen.
@@ -47,11 +47,11 @@ def column_scales(owner: str, table: Table) -> tuple[np.ndarray, np.ndarray]:
         )
         raise _check.InputError(owner, reason, "X")
     variance = np.maximum(square - center**2, 0.0)
-    constant = variance <= CONSTANT * square
+    constant = variance <= CONSTANT_COLUMN * square
     far = np.flatnonzero((variance <= FAR_FROM_0 * square) & (square > 0))
     if far.size:
         variance[far] = table.variances(center, far) / total
-        least = np.where(variance <= FAR_FROM_0 * square, CONSTANT**2, CONSTANT)
+        least = np.where(variance <= FAR_FROM_0 * square, CONSTANT_COLUMN**2, CONSTANT_COLUMN)
         constant = variance <= least * square
     row = table.heaviest_row()
     if row is not None:

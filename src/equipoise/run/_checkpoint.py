@@ -38,7 +38,7 @@ class Contents(Protocol):
         """What must agree, by name; see `equipoise.run._identity`."""
 
 
-Kind = TypeVar("Kind", bound=Contents)
+Stored = TypeVar("Stored", bound=Contents)
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ class Checkpoint:
         require_file("Checkpoint", Path(self.path))
 
     def load(
-        self, kind: type[Kind], identity: dict[str, Any], types: Types, like: Array | None = None
-    ) -> Kind | None:
+        self, kind: type[Stored], identity: dict[str, Any], types: Types, like: Array | None = None
+    ) -> Stored | None:
         """Return what was stored, None without a file; raise if it belongs to another run.
 
         `kind` is the type of the contents, `types` are those that may be inside, and `like` is a

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from equipoise._array import Array
-from equipoise.run._encoding import NUMERIC, Decoder, Encoder, UnreadableError
+from equipoise.run._encoding import NUMERIC_DTYPE, Decoder, Encoder, UnreadableError
 from equipoise.run._storable import Types
 
 
@@ -47,7 +47,7 @@ LENGTH = 8  # bytes of the length of the text, the lowest first
 def pack(contents: Any, types: Types, form: Form = CHECKPOINT) -> Iterator[bytes | memoryview]:
     """Return the pieces of the file, in order; arrays are not copied."""
     encoder = Encoder(types)
-    tree = encoder.encode(contents, "contents")
+    tree = encoder.encode(contents)
     headers = [[array.dtype.str, list(array.shape), _order(array)] for array in encoder.arrays]
     parts = {"arrays": headers, "contents": tree}
     text = json.dumps(parts, allow_nan=False, separators=(",", ":")).encode()
@@ -116,7 +116,7 @@ def _array_from(
     sort: Any, shape: Any, order: Any, data: memoryview
 ) -> tuple[np.ndarray, memoryview]:
     """Return an array of its own memory, laid out as it was, and what follows it."""
-    if not NUMERIC.fullmatch(sort) or order not in ("C", "F"):
+    if not NUMERIC_DTYPE.fullmatch(sort) or order not in ("C", "F"):
         raise UnreadableError("it holds an array that is not of numbers")
     dtype = np.dtype(sort)
     if not all(type(n) is int and n >= 0 for n in shape):

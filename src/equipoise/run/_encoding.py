@@ -18,8 +18,8 @@ from equipoise._array import Array, is_tensor, namespace, on_host
 from equipoise.run._storable import Types, fits, name_of
 
 PLAIN = (type(None), bool, int, str)
-NUMERIC = re.compile(r"[<>|][biufc]\d{1,2}")  # the dtypes stored: numbers, never objects
-TEXT = re.compile(r"[<>]U(\d+)")  # the dtypes of texts
+NUMERIC_DTYPE = re.compile(r"[<>|][biufc]\d{1,2}")  # the dtypes stored: numbers, never objects
+TEXT_DTYPE = re.compile(r"[<>]U(\d+)")  # the dtypes of texts
 LABELS = (str, int, float, bool, np.generic)  # what an array of objects may hold
 NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
@@ -27,12 +27,33 @@ NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 MAX_LETTERS = 10_000
 
 
+Place = tuple[tuple[str, Any], ...]
+"""The way from the contents of a file to a value inside: steps to a "field" or to an "item", with its key."""
+
+
 class NotStorableError(TypeError):
-    """A value that a file cannot hold."""
+    """A value that a file cannot hold.
+
+    Attributes
+    ----------
+    place : Place
+        Where it is in the contents.
+    reason : str
+        What is wrong with it, as a sentence without its place.
+    """
+
+    def __init__(self, place: Place, reason: str) -> None:
+        super().__init__(f"contents{shown_place(place)} {reason}")
+        self.place, self.reason = place, reason
 
 
 class UnreadableError(ValueError):
     """A tree that is no value."""
+
+
+def shown_place(place: Place) -> str:
+    """Return a place as Python would write it."""
+    return "".join(f".{key}" if step == "field" else f"[{key!r}]" for step, key in place)
 
 
 @dataclass
@@ -44,8 +65,8 @@ class Encoder:
     _places: dict[int, int] = field(default_factory=dict)  # of arrays by identity
     _kept: list[Any] = field(default_factory=list)  # so that no identity is used twice
 
-    def encode(self, value: Any, where: str) -> Any:
-        """Return the tree of a value; `where` names it in messages."""
+    def encode(self, value: Any, place: Place = ()) -> Any:
+        """Return the tree of a value; `place` tells messages where it is."""
         kind = type(value)
         if kind in PLAIN:
             return value
@@ -54,50 +75,54 @@ class Encoder:
         if kind is float:
             return value if math.isfinite(value) else {"float": str(value)}
         if kind in (list, tuple):
-            return {kind.__name__: [self.encode(v, f"{where}[{i}]") for i, v in enumerate(value)]}
+            return {
+                kind.__name__: [self.encode(v, (*place, ("item", i))) for i, v in enumerate(value)]
+            }
         if kind is dict:
             pairs = [
-                [self.encode(k, where), self.encode(v, f"{where}[{k!r}]")] for k, v in value.items()
+                [self.encode(k, place), self.encode(v, (*place, ("item", k)))]
+                for k, v in value.items()
             ]
             return {"dict": pairs}
         if isinstance(value, np.generic):
-            return {"scalar": self._place(value, np.asarray(value), where)}
+            return {"scalar": self._stored(value, np.asarray(value), place)}
         if kind is np.ndarray and value.dtype.kind in "UO" and value.ndim == 1:
-            return self._labels(value, where)
+            return self._labels(value, place)
         if kind is np.ndarray:
-            return {"array": self._place(value, value, where)}
+            return {"array": self._stored(value, value, place)}
         if hasattr(value, "__array_namespace__") or is_tensor(value):
-            return {"tensor": self._place(value, np.asarray(on_host(value)), where)}
+            return {"tensor": self._stored(value, np.asarray(on_host(value)), place)}
         if self.types.get(name_of(kind)) is not kind:
             rule = "a file holds numbers, texts, arrays, lists, dicts and dataclasses"
             own = "those of the library, or of the module of the solver"
-            raise NotStorableError(f"{where} is a {kind.__name__}; {rule}: {own}")
+            raise NotStorableError(place, f"is a {kind.__name__}; {rule}: {own}")
         if isinstance(value, Enum):
             return {"enum": name_of(kind), "name": value.name}
-        return {"object": name_of(kind), "fields": self._fields(value, where)}
+        return {"object": name_of(kind), "fields": self._fields(value, place)}
 
-    def _fields(self, value: Any, where: str) -> dict[str, Any]:
+    def _fields(self, value: Any, place: Place) -> dict[str, Any]:
         names = [part.name for part in fields(value)]
         for name in getattr(value, "__dict__", {}):
             if name not in names and not isinstance(
                 getattr(type(value), name, None), cached_property
             ):
-                raise NotStorableError(f"{where}.{name} is not a field of its dataclass")
-        return {name: self.encode(getattr(value, name), f"{where}.{name}") for name in names}
+                raise NotStorableError((*place, ("field", name)), "is not a field of its dataclass")
+        return {
+            name: self.encode(getattr(value, name), (*place, ("field", name))) for name in names
+        }
 
-    def _labels(self, value: np.ndarray, where: str) -> dict[str, Any]:
+    def _labels(self, value: np.ndarray, place: Place) -> dict[str, Any]:
         listed = value.tolist()
         if not all(isinstance(label, LABELS) for label in listed):
-            raise NotStorableError(f"{where} holds objects that are no labels")
+            raise NotStorableError(place, "holds objects that are no labels")
         dtype = value.dtype.str if value.dtype.kind == "U" else "O"
-        return {"labels": [self.encode(label, where) for label in listed], "dtype": dtype}
+        return {"labels": [self.encode(label, place) for label in listed], "dtype": dtype}
 
-    def _place(self, value: Any, array: np.ndarray, where: str) -> int:
+    def _stored(self, value: Any, array: np.ndarray, place: Place) -> int:
         """Return the place of an array; one that is met again keeps its place, and is one object again."""
-        if not NUMERIC.fullmatch(array.dtype.str):
-            raise NotStorableError(
-                f"{where} has the dtype {array.dtype}; only numbers and labels are stored"
-            )
+        if not NUMERIC_DTYPE.fullmatch(array.dtype.str):
+            reason = f"has the dtype {array.dtype}; only numbers and labels are stored"
+            raise NotStorableError(place, reason)
         if id(value) not in self._places:
             self._places[id(value)] = len(self.arrays)
             self.arrays.append(array)
@@ -183,7 +208,7 @@ def _labels_from(values: list[Any], dtype: str) -> np.ndarray:
         made = np.empty(len(values), dtype=object)
         made[:] = values
         return made
-    letters = TEXT.fullmatch(dtype)
+    letters = TEXT_DTYPE.fullmatch(dtype)
     texts = all(isinstance(label, str) for label in values)
     if letters is None or not texts or int(letters[1]) > MAX_LETTERS:
         raise UnreadableError("it holds labels of a type that labels do not have")

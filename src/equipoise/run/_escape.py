@@ -29,8 +29,8 @@ FIRST_LENGTH, SHORTER, LONGER = 0.1, 0.1, 2.0
 SHORTER_AT_MOST, SHORTER_IF_FLAT, LONGER_AT_MOST = 6, 1, 20
 
 # Along a flat direction the merit may only seem to fall, by as much as the gradient is not 0: a move must
-# lower it by so many times the residual. Chosen.
-SLOPES = 10.0
+# lower it by this many times the residual. Chosen.
+RESIDUALS_TO_FALL = 10.0
 
 # Where no tolerance is asked for, a residual up to this one makes a KKT point. Chosen.
 KKT_WITHOUT_TOL = 1e-6
@@ -100,7 +100,7 @@ def from_kkt_point(problem: Problem, point: Point, certificate: Certificate) -> 
         return None
     rounding = 1e3 * problem.facts.rounding * max(1.0, abs(point.objective))
     merit = AugmentedLagrangianMerit(certificate.multipliers, PENALTY)
-    return _search(problem, point, merit, found, SLOPES * certificate.residual, rounding)
+    return _search(problem, point, merit, found, RESIDUALS_TO_FALL * certificate.residual, rounding)
 
 
 def from_violation(problem: Problem, point: Point, found: Curvature | None) -> Array | None:

@@ -28,12 +28,12 @@ LEAVABLE = (Status.CONVERGED, Status.STALLED, Status.LOCALLY_INFEASIBLE)
 
 # What a second look may raise where functions are huge, or not finite beside the point: then it has found
 # nothing, and the run ends as it would have without it.
-UNKNOWN = (NonFiniteError, OverflowError, np.linalg.LinAlgError)
+MAY_FAIL = (NonFiniteError, OverflowError, np.linalg.LinAlgError)
 
-# The curvature may take one product for so many evaluations and products of the run. Chosen.
+# The curvature may take one product for this many evaluations and products of the run. Chosen.
 COST_PER_PRODUCT = 4
 
-# A space of at most so many dimensions is looked at completely, whatever the run has cost. Chosen.
+# A space of at most this many dimensions is looked at completely, whatever the run has cost. Chosen.
 SMALL_SPACE = 20
 
 
@@ -58,7 +58,7 @@ class Leaving:
         """Whether the point a run starts from is stationary, so that no step would leave it."""
         try:
             return starts_stuck(self.problem, self.watched.free(certificate.x), certificate)
-        except UNKNOWN:
+        except MAY_FAIL:
             return False
 
     def curved(self, certificate: Certificate, steps: int) -> Certificate:
@@ -77,7 +77,7 @@ class Leaving:
         """
         try:
             return self._found(certificate)
-        except UNKNOWN:
+        except MAY_FAIL:
             return None
 
     def _found(self, certificate: Certificate) -> Array | None:
@@ -115,5 +115,5 @@ class Leaving:
         point = self.watched.free(certificate.x)
         try:
             return with_curvature(self.problem, point, certificate, most, self.watched.earlier)
-        except UNKNOWN:
+        except MAY_FAIL:
             return certificate

@@ -31,11 +31,11 @@ def identify(
         "seed": seed,
         "density": density,
         "starting point": Measured.of(x0),
-        "problem": {"type": type(problem).__name__, **probed(problem, x0)},
+        "problem": {"type": type(problem).__name__, **behaviour(problem, x0)},
     }
 
 
-def probed(problem: Problem, x0: Array) -> dict[str, Any]:
+def behaviour(problem: Problem, x0: Array) -> dict[str, Any]:
     """Return what tells a problem: its shape and facts, and its functions around a point.
 
     At every point the domain's projection, all values, and the gradient of one weighted sum of all

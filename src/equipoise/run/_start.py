@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import Array
+from equipoise._array import Array, is_tensor
 from equipoise._problem import Problem
 
 
@@ -18,7 +18,7 @@ def starting_point(owner: str, problem: Problem, x0: Any) -> Array:
         start = np.zeros(problem.dim) if problem.start is None else problem.start.copy()
         return domain.project(start)
     x0 = _check.point(owner, "x0", x0, problem.dim)
-    if hasattr(x0, "detach"):  # a tensor stays on its device
+    if is_tensor(x0):  # which stays on its device
         x0 = x0.detach().clone()
     if not domain.contains(x0, atol=1e-6 if x0.dtype.itemsize < 8 else 1e-8):
         raise ValueError(

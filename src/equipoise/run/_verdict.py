@@ -45,7 +45,7 @@ FOUND_ELSEWHERE = (
     "The run ended where the violation is stationary; `verdict.start` is a feasible point."
 )
 
-# The search for a proof of infeasibility may take so many rounds even after a short run; chosen.
+# The search for a proof of infeasibility may take this many rounds even after a short run; chosen.
 LEAST_ROUNDS = 20
 
 

@@ -18,7 +18,7 @@ from equipoise.problems._answers import checked_at
 MAX_DIM_REMEMBERED, MORE_THAN_DIM = 20, 3
 
 
-# A Hessian as a matrix of so many columns counts as one product. Measured with 17 columns and 6,000 rows in
+# A Hessian as a matrix of this many columns counts as one product. Measured with 17 columns and 6,000 rows in
 # memory: it took as long as 5.6 products.
 COLUMNS_PER_PRODUCT = 3
 

@@ -7,7 +7,7 @@ import math
 from equipoise._array import Array, namespace
 
 # Steps of `_newton` at the most: two are the rule, as it starts next to the level. Chosen.
-STEPS = 50
+MAX_STEPS_TO_LEVEL = 50
 
 
 def fill_level(heights: Array, total: float, count: int) -> float:
@@ -65,7 +65,7 @@ def _newton(z: Array, total: float, count: int) -> float:
     xp = namespace(z)
     t = 0.0
     above: int | None = None
-    for _ in range(STEPS):
+    for _ in range(MAX_STEPS_TO_LEVEL):
         p = _positive(z - t)
         before, above = above, int(xp.count_nonzero(p))
         t += (total + float(xp.sum(p)) - count * t) / max(count + above, 1)

@@ -14,20 +14,19 @@ from typing import final
 import numpy as np
 
 from equipoise._array import Array, counted, is_tensor, like, namespace
-from equipoise.terms._pair_point import PairPoint, Rows
+from equipoise.terms._pair_point import ROWS_AT_A_TIME, PairedRows, PairPoint
 from equipoise.terms._sorted_pairs import QuadraticPairs
 
-# Fewer rows than this are sorted in less time than so many cells are added up. Measured.
+# Fewer rows than this are sorted in less time than this many cells are added up. Measured.
 ROWS_IN_CELLS = 200_000
 CELLS = 1 << 15  # the most; chosen: the tables of a few atoms fit into the cache of one core
 # What undecided pairs may add to the slopes of a sum, and rounding to its value, relative to them; with more
 # the scores are sorted. Undecided pairs add a smaller part to the value. Chosen.
 SLOPES_OFF = 1e-7
 VALUES_OFF = 1e-9
-CHUNK = 1 << 15  # rows at a time on the host, so that what is computed of them stays in the cache
 
 
-def squared_hinges(rows: Rows, margin: float) -> PairPoint:
+def squared_hinges(rows: PairedRows, margin: float) -> PairPoint:
     """Return the sums of ``max(0, margin - t)^2`` over pairs: in cells where these are right, else sorted."""
     s = rows.scores
     if s.shape[0] >= ROWS_IN_CELLS and float(s.max()) - float(s.min()) < CELLS * margin:
@@ -50,7 +49,7 @@ class CellPairs(PairPoint):
         Whether undecided pairs and rounding change nothing that matters.
     """
 
-    def __init__(self, rows: Rows, margin: float) -> None:
+    def __init__(self, rows: PairedRows, margin: float) -> None:
         self._rows, self._margin = rows, margin
         self._sorted: QuadraticPairs | None = None
         s, A = rows.scores, rows.count
@@ -132,5 +131,5 @@ class CellPairs(PairPoint):
     def _chunks(self) -> Iterator[slice]:
         """Yield which rows are taken together."""
         n = int(self._rows.scores.shape[0])
-        length = max(1, n) if is_tensor(self._rows.scores) else CHUNK
+        length = max(1, n) if is_tensor(self._rows.scores) else ROWS_AT_A_TIME
         return (slice(start, start + length) for start in range(0, n, length))

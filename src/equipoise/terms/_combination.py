@@ -16,7 +16,7 @@ from equipoise.terms._functionals import Functional, product_of
 from equipoise.terms._kinks import RowKinks
 from equipoise.terms._score_sum import SumBounds
 
-# Coefficients of at most so many numbers are multiplied as a dense matrix: a sparse product takes longer
+# Coefficients of at most this many numbers are multiplied as a dense matrix: a sparse product takes longer
 # to begin than such a dense one takes. Measured with one product each: 1 to 2 against 7 microseconds.
 MAX_DENSE = 1 << 10
 

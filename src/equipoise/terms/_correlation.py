@@ -9,14 +9,14 @@ import numpy as np
 from equipoise import _check
 from equipoise.terms._combination import Combination
 from equipoise.terms._fixed_predictions import Identity
-from equipoise.terms._functionals import Functional, Product
+from equipoise.terms._functionals import Functional, SecondDerivative
 from equipoise.terms._losses import Squared
 from equipoise.terms._rates import Rates
 from equipoise.terms._score_sum import ScoreSum, SumBounds
 from equipoise.terms._terms import Terms
 
 # Added to both variances, so that scores that are all equal have the correlation 0 (Beutel et al. 2019).
-FLOOR = 1e-8
+ADDED_VARIANCE = 1e-8
 
 
 @final
@@ -71,10 +71,10 @@ class Correlation(Functional):
         """Return a multiple of this function."""
         return type(self)(self.variance, self.factor * factor).placed(self.first)
 
-    def _at(self, r: np.ndarray) -> tuple[float, np.ndarray, Product]:
+    def _at(self, r: np.ndarray) -> tuple[float, np.ndarray, SecondDerivative]:
         covariance, mean, square = r
-        V = max(square - mean * mean, 0.0) + FLOOR
-        k = self.factor / np.sqrt(V * (self.variance + FLOOR))
+        V = max(square - mean * mean, 0.0) + ADDED_VARIANCE
+        k = self.factor / np.sqrt(V * (self.variance + ADDED_VARIANCE))
         slope = k * np.array([1.0, covariance * mean / V, -covariance / (2 * V)])
 
         def product(change: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ from scipy import sparse
 from equipoise import _check
 from equipoise.terms._score_sum import SumBounds
 
-Product = Callable[[np.ndarray], np.ndarray]
+SecondDerivative = Callable[[np.ndarray], np.ndarray]
 
 
 class Functional(ABC):
@@ -27,7 +27,7 @@ class Functional(ABC):
     least: float = -np.inf
 
     @abstractmethod
-    def _at(self, r: np.ndarray) -> tuple[float, np.ndarray, Product]:
+    def _at(self, r: np.ndarray) -> tuple[float, np.ndarray, SecondDerivative]:
         """Return value, slope and Hessian product at its own sums."""
 
     @abstractmethod
@@ -40,7 +40,7 @@ class Functional(ABC):
         """The places of the sums that it depends on."""
 
     @final
-    def at(self, r: np.ndarray) -> tuple[float, np.ndarray, Product]:
+    def at(self, r: np.ndarray) -> tuple[float, np.ndarray, SecondDerivative]:
         """Return the value, the slope (R,) and the product of the Hessian with a change of the sums."""
         own = slice(self.first, self.first + self.n_sums)
         value, inner, product = self._at(r[own])
@@ -80,7 +80,7 @@ class SquaredGaps(Functional):
         self.q = _check.vector("SquaredGaps", "q", q, self.Q.shape[0])
         self.n_sums = self.Q.shape[1]
 
-    def _at(self, r: np.ndarray) -> tuple[float, np.ndarray, Product]:
+    def _at(self, r: np.ndarray) -> tuple[float, np.ndarray, SecondDerivative]:
         Q = self.Q
         gaps = Q @ r + self.q
         return 0.5 * float(gaps @ gaps), Q.T @ gaps, lambda change: Q.T @ (Q @ change)
@@ -120,7 +120,7 @@ class Ratio(Functional):
         self.b, self.b_0 = _affine("denominator", denominator, self.a.size)
         self.otherwise, self.n_sums = _check.real("Ratio", "otherwise", otherwise), self.a.size
 
-    def _at(self, r: np.ndarray) -> tuple[float, np.ndarray, Product]:
+    def _at(self, r: np.ndarray) -> tuple[float, np.ndarray, SecondDerivative]:
         a, b, below = self.a, self.b, float(self.b @ r) + self.b_0
         if below == 0.0:
             return self.otherwise, np.zeros(r.size), np.zeros_like

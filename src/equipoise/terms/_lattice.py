@@ -19,7 +19,7 @@ from scipy import fft, signal
 
 from equipoise._array import Array
 from equipoise.terms._lattice_cells import LatticeCells
-from equipoise.terms._pair_point import PairPoint, Rows
+from equipoise.terms._pair_point import PairedRows, PairPoint
 
 # Nodes to a width of the function. Errors fall with the sixth power of their distance for values, with the
 # fourth for second derivatives; with 12 the sigmoid of a single pair is right to 1e-11, its second
@@ -58,7 +58,7 @@ class Lattice:
         self.function, self.h = function, width / NODES_PER_WIDTH
         self.reach, self.slope_below = int(np.ceil(reach * NODES_PER_WIDTH)), slope_below
 
-    def over(self, rows: Rows) -> PairPoint:
+    def over(self, rows: PairedRows) -> PairPoint:
         """Return the sums over pairs."""
         return _LatticePoint(self, rows)
 
@@ -71,7 +71,7 @@ class Lattice:
 
 @final
 class _LatticePoint(PairPoint):
-    def __init__(self, lattice: Lattice, rows: Rows) -> None:
+    def __init__(self, lattice: Lattice, rows: PairedRows) -> None:
         self._rows, self._cells = rows, LatticeCells(rows, lattice.h, lattice.reach)
         self._kernel, self._length = lattice.spectrum(self._cells.nodes)
         own = self._spectra(rows.weight, 0)

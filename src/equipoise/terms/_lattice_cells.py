@@ -10,13 +10,12 @@ import numpy as np
 from scipy.interpolate import BSpline, PPoly
 
 from equipoise._array import Array, counted, is_tensor, like, namespace, to_numpy
-from equipoise.terms._pair_point import Rows
+from equipoise.terms._pair_point import ROWS_AT_A_TIME, PairedRows
 
 DEGREE = 5
 # Cells of scores without large gaps between them; with more, empty stretches are left out. Chosen:
 # a histogram of this length still costs less than a pass over 10,000 rows.
 CELLS_WITHOUT_A_LOOK = 1 << 15
-CHUNK = 1 << 15  # rows at a time on the host, so that what is computed of them stays in the cache
 
 
 @final
@@ -29,14 +28,14 @@ class LatticeCells:
 
     Parameters
     ----------
-    rows : Rows
+    rows : PairedRows
     h : float
         The distance of two nodes.
     reach : int
         In cells.
     """
 
-    def __init__(self, rows: Rows, h: float, reach: int) -> None:
+    def __init__(self, rows: PairedRows, h: float, reach: int) -> None:
         self.h, self._rows = h, rows
         self._xp = xp = namespace(rows.scores)
         z = rows.scores / h
@@ -99,7 +98,7 @@ class LatticeCells:
 
     def _chunks(self) -> Iterator[slice]:
         """Yield which rows are taken together."""
-        length = max(1, self._n) if is_tensor(self._t) else CHUNK
+        length = max(1, self._n) if is_tensor(self._t) else ROWS_AT_A_TIME
         return (slice(start, start + length) for start in range(0, self._n, length))
 
     def far_shifts(self, weight: Array) -> np.ndarray:

@@ -12,7 +12,7 @@ from scipy.special import expit
 from equipoise import _check
 from equipoise.terms._cell_pairs import squared_hinges
 from equipoise.terms._lattice import Lattice
-from equipoise.terms._pair_point import PairPoint, Rows
+from equipoise.terms._pair_point import PairedRows, PairPoint
 from equipoise.terms._sigmoid import CURVATURE
 from equipoise.terms._sorted_pairs import QuadraticPairs
 
@@ -48,7 +48,7 @@ class PairFunction(ABC):
         """Return ``phi(t)``."""
 
     @abstractmethod
-    def over(self, rows: Rows) -> PairPoint:
+    def over(self, rows: PairedRows) -> PairPoint:
         """Return the sums of ``phi`` over all pairs of rows of every two atoms, and their derivatives."""
 
     def sharpened(self, k: float) -> PairFunction:
@@ -93,7 +93,7 @@ class SigmoidPair(PairFunction):
         """Return ``sigmoid(k t)``."""
         return expit(self.sharpness * t)
 
-    def over(self, rows: Rows) -> PairPoint:
+    def over(self, rows: PairedRows) -> PairPoint:
         """Return the sums by a lattice."""
         return Lattice(self.value, 1.0 / self.sharpness, REACH).over(rows)
 
@@ -116,7 +116,7 @@ class LogisticPair(PairFunction):
         """Return ``log(1 + exp(-t))``."""
         return np.logaddexp(0.0, -t)
 
-    def over(self, rows: Rows) -> PairPoint:
+    def over(self, rows: PairedRows) -> PairPoint:
         """Return the sums by a lattice; pairs far in the wrong order cost ``-t``."""
         return Lattice(self.value, 1.0, REACH, slope_below=-1.0).over(rows)
 
@@ -146,7 +146,7 @@ class SquaredHingePair(PairFunction):
         """Return ``max(0, margin - t)^2``."""
         return np.maximum(0.0, self.margin - t) ** 2
 
-    def over(self, rows: Rows) -> PairPoint:
+    def over(self, rows: PairedRows) -> PairPoint:
         """Return the sums from the moments of the scores in cells, or by sorting the scores."""
         return squared_hinges(rows, self.margin)
 
@@ -182,7 +182,7 @@ class QuadraticPair(PairFunction):
         """Return ``c1 (t - c2)^2``."""
         return self.c1 * (t - self.c2) ** 2
 
-    def over(self, rows: Rows) -> PairPoint:
+    def over(self, rows: PairedRows) -> PairPoint:
         """Return the sums from the moments of the scores."""
         return QuadraticPairs(rows, self.c1, self.c2, everywhere=True)
 

@@ -9,9 +9,11 @@ import numpy as np
 
 from equipoise._array import Array
 
+ROWS_AT_A_TIME = 1 << 15  # on the host, so that what is computed of them stays in the cache
+
 
 @dataclass(frozen=True)
-class Rows:
+class PairedRows:
     """Scores with weights, divided into A disjoint atoms of which subsets are unions.
 
     Attributes

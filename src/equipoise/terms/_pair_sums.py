@@ -11,7 +11,7 @@ from equipoise import _check
 from equipoise._array import Array, counted, in_double, is_tensor, like, namespace, placed
 from equipoise._problem import NonFiniteError
 from equipoise.terms._pair_functions import PairFunction
-from equipoise.terms._pair_point import Rows
+from equipoise.terms._pair_point import PairedRows
 from equipoise.terms._ranks import wins
 from equipoise.terms._score_sum import ScoreSum, ScoreSumPoint, SumBounds
 from equipoise.terms._scores import Scores
@@ -168,14 +168,14 @@ class PairSums(ScoreSum):
         shares = [(heaviest[:, None] * side).max(axis=0) for side in (self._above, self._below)]
         return shares[0] * shares[1]
 
-    def _placed(self, scores: Scores) -> Rows:
+    def _placed(self, scores: Scores) -> PairedRows:
         if tuple(scores.shape) != (self.n_rows,):
             _check.fail("PairSums", "scores", f"must have shape ({self.n_rows},)", scores.shape)
         members = self._members.beside(scores.s)
         own = in_double(scores.s)[members.index]
         if not bool(namespace(own).isfinite(own).all()):
             raise NonFiniteError("PairSums: a score is not finite.")
-        return Rows(own, members.weight, members.atoms, self._count, self._pairs)
+        return PairedRows(own, members.weight, members.atoms, self._count, self._pairs)
 
     def _means(self, M: np.ndarray) -> np.ndarray:
         """Return the means (R,) from sums over the pairs of atoms, (A, A)."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from equipoise._array import counted_there, namespace, to_numpy
-from equipoise.terms._pair_point import Rows
+from equipoise.terms._pair_point import PairedRows
 
 
-def wins(rows: Rows, ties: float = 0.5) -> np.ndarray:
+def wins(rows: PairedRows, ties: float = 0.5) -> np.ndarray:
     """Return, for every two atoms p and q, the weight of pairs with ``s_i > s_j``, (A, A).
 
     A pair with equal scores counts as `ties`. One sort of the scores, and running sums.

@@ -7,7 +7,7 @@ from typing import Any, final
 import numpy as np
 
 from equipoise._array import Array, counted_there, namespace
-from equipoise.terms._pair_point import PairPoint, Rows
+from equipoise.terms._pair_point import PairedRows, PairPoint
 
 
 @final
@@ -18,7 +18,7 @@ class QuadraticPairs(PairPoint):
     so that all sums are differences of running sums.
     """
 
-    def __init__(self, rows: Rows, c1: float, c2: float, *, everywhere: bool) -> None:
+    def __init__(self, rows: PairedRows, c1: float, c2: float, *, everywhere: bool) -> None:
         self._c1, self._c2, self._atoms = c1, c2, range(rows.count)
         self._xp, self._scores = namespace(rows.scores), rows.scores
         s = rows.scores

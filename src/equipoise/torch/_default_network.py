@@ -9,12 +9,12 @@ import numpy as np
 
 # Hidden layers by the number of rows: more rows, wider layers. Chosen: with the last width as the number
 # of features that the last layer is fitted on, there are always tens of rows for each.
-WIDTHS = ((1_000, (16,)), (5_000, (32, 32)), (float("inf"), (64, 64)))
+LAYER_WIDTHS = ((1_000, (16,)), (5_000, (32, 32)), (float("inf"), (64, 64)))
 
 
 def usual_widths(n_rows: int) -> tuple[int, ...]:
     """Return the widths of the hidden layers for so many rows."""
-    return next(widths for most, widths in WIDTHS if n_rows < most)
+    return next(widths for most, widths in LAYER_WIDTHS if n_rows < most)
 
 
 def default_network(n_columns: int, widths: Sequence[int], dropout: float = 0.0) -> Any:

@@ -8,32 +8,35 @@ from equipoise.torch._processes import averaged
 
 # Steps of the optimiser for one of the multipliers of running means. Chosen: these remember tens of steps, so
 # hardly anything is new after one; and a step of the multipliers takes as long as one of a small network.
-STEPS = 10
+STEPS_PER_UPDATE = 10
 
-# A multiplier is so many times the value of its constraint, plus the sum of the values at all earlier steps
-# times the second number; both in units of the loss's slope, and both times the gain of the constraint.
+# A multiplier is the first number times the value of its constraint, plus the second number times the sum
+# of the values at all earlier steps; both in units of the loss's slope, and both times the gain of the
+# constraint.
 PROPORTIONAL, INTEGRAL = 10.0, 0.1
 
-# A constraint that is broken, or has room, by more counts for so much: a network that has just begun may be
-# far away for a while, and multipliers would be wound up meanwhile. Chosen: twice a usual bound.
-MOST = 0.1
+# A constraint that is broken by more than this, or has more room, counts as if it were by this: a network
+# that has just begun may be far away for a while, and multipliers would be wound up meanwhile. Chosen: twice
+# a usual bound.
+LARGEST_NEWS = 0.1
 
-# The gain of a constraint is so much over the standard error that one batch leaves it with, from LEAST to 1.
-# Noise in the multiplier of a small cell weighs each of its few rows, which costs accuracy. Measured on
-# divisions of Adult's training rows under odds of 0.05, where this standard error is 0.18 and 924 steps are
-# taken: with a gain of 1 for all, networks had 0.012 less training accuracy than with 0.2, and 0.006 less
-# on other rows. Loops of 400 steps under parity need gains near 1 to come within 0.01 of their bounds.
-NOISE, LEAST = 0.06, 0.3
+# The gain of a constraint is the first number over the standard error that one batch leaves it with, and from
+# the second number to 1. Noise in the multiplier of a small cell weighs each of its few rows, which costs
+# accuracy. Measured on divisions of Adult's training rows under odds of 0.05, where this standard error is
+# 0.18 and 924 steps are taken: with a gain of 1 for all, networks had 0.012 less training accuracy than with
+# 0.2, and 0.006 less on other rows. Loops of 400 steps under parity need gains near 1 to come within 0.01 of
+# their bounds.
+NOISE, SMALLEST_GAIN = 0.06, 0.3
 
-# Gains fall, like the root of the learning rate, from where that is so much of its largest. Chosen:
-# multipliers need most of the training to be found.
-SMALL = 0.25
+# Gains fall, like the root of the learning rate, from where that is below this share of its largest value.
+# Chosen: multipliers need most of the training to be found.
+SLOW_PACE = 0.25
 
-# The mean slope of the loss is over about so many of the newest batches; chosen.
-SLOPES = 100.0
+# The mean slope of the loss is over about this many of the newest batches; chosen.
+SLOPE_BATCHES = 100.0
 
-# One batch in so many tells the slope of the loss, and all of the first ones; chosen: it takes a backward
-# pass through the loss itself, and hardly changes.
+# The slope of the loss is measured in each of the first batches, this many, and then in one of as many.
+# Chosen: it takes a backward pass through the loss itself, and hardly changes.
 EVERY = 20
 
 # The mean slope of a logistic loss with respect to the scores, summed over the rows of a batch: 1/4 is that
@@ -44,13 +47,13 @@ USUAL_SLOPE = 0.25
 
 def gains(errors: Any) -> Any:
     """Return the gains of constraints whose standard errors in a batch these are."""
-    return (NOISE / errors.clamp_min(1e-12)).clamp_(LEAST, 1.0)
+    return (NOISE / errors.clamp_min(1e-12)).clamp_(SMALLEST_GAIN, 1.0)
 
 
 class Multipliers:
     """Multipliers (m,) of constraints, and the rule that moves them.
 
-    With values and news from -MOST to MOST,
+    With values and news from -LARGEST_NEWS to LARGEST_NEWS,
 
     1. integral <- max(0, integral + steps * INTEGRAL * gain * unit * news)
     2. multiplier <- max(0, integral + PROPORTIONAL * gain * unit * value)
@@ -74,7 +77,7 @@ class Multipliers:
         *,
         gain: Any = 1.0,
         unit: Any = 1.0,
-        steps: int = STEPS,
+        steps: int = STEPS_PER_UPDATE,
     ) -> None:
         """Move by the values of the constraints: running means, and what the newest `steps` say of them."""
         gain, news = gain * unit, values if news is None else news
@@ -110,7 +113,7 @@ class LossSlope:
         (found,) = torch.autograd.grad(loss, scores, retain_graph=True, allow_unused=True)
         if found is not None:
             slope = averaged(found.double().abs().sum()) / USUAL_SLOPE
-            share = 1.0 if self.seen == 1 else max(1.0 / self.seen, EVERY / SLOPES)
+            share = 1.0 if self.seen == 1 else max(1.0 / self.seen, EVERY / SLOPE_BATCHES)
             self.unit = torch.where(slope > 0, self.unit.lerp(slope, share), self.unit)
 
     def to(self, device: Any) -> None:
@@ -137,4 +140,4 @@ class Pace:
         rate = float(self._optimizer.param_groups[0]["lr"])
         if rate > float(self.largest):
             self.largest.fill_(rate)
-        return min((rate / float(self.largest) / SMALL) ** 0.5, 1.0) if rate > 0.0 else 0.0
+        return min((rate / float(self.largest) / SLOW_PACE) ** 0.5, 1.0) if rate > 0.0 else 0.0

@@ -25,8 +25,8 @@ from equipoise.problems import LearningProblem
 from equipoise.rows import MemoryTable
 from equipoise.torch._cells import arrays
 from equipoise.torch._flat import FlatParameters
-from equipoise.torch._net_features import CHUNK, TRIED_ROWS, Body
-from equipoise.torch._net_rows import tensor_of_rows
+from equipoise.torch._net_features import CHUNK, Body
+from equipoise.torch._net_rows import TRIED_ROWS, tensor_of_rows
 
 # How far from the threshold every score is to be, in rounding errors of the network's own scores. Chosen:
 # such errors differ with the rows that are scored together.

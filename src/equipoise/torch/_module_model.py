@@ -11,13 +11,10 @@ from equipoise import _check
 from equipoise._array import Array
 from equipoise.models import Model, ModelPoint
 from equipoise.torch._flat import FlatParameters
-from equipoise.torch._net_rows import tensor_of_rows
+from equipoise.torch._net_rows import TRIED_ROWS, tensor_of_rows
 from equipoise.torch._score_graph import ScoreGraph
 
 OWNER = "ModuleModel"
-
-# Rows on which a module is tried before it is used. Chosen: a few.
-TRIED_ROWS = 8
 
 
 @final

@@ -102,6 +102,7 @@ class ConstrainedNetClassifier(BoundParameters, LinearPredictor, ClassifierMixin
     solver = "auto"  # of the last layer
 
     _parameter_constraints: dict = {  # noqa: RUF012
+        **LinearPredictor._parameter_constraints,
         "hidden_layer_sizes": ["array-like", None],
         "dropout": [Interval(Real, 0, 1, closed="left")],
         "learning_rate": [Interval(Real, 0, 1, closed="right")],
@@ -110,21 +111,10 @@ class ConstrainedNetClassifier(BoundParameters, LinearPredictor, ClassifierMixin
         "max_epochs": [Interval(Integral, 1, None, closed="left"), None],
         "patience": [Interval(Integral, 1, None, closed="left")],
         "validation_fraction": [Interval(Real, 0, 1, closed="left")],
-        "C": [Interval(Real, 1e-20, 1e20, closed="both")],
         "device": [str],
         "class_weight": [dict, StrOptions({"balanced"}), None],
-        "on_infeasible": [StrOptions({"warn", "raise", "ignore"})],
-        "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_steps": [Interval(Integral, 1, None, closed="left")],
-        "max_seconds": [Interval(Real, 0, None, closed="left"), None],
-        "verbose": ["boolean", Interval(Integral, 0, None, closed="left")],
-        "callback": [callable, None],
         "min_cell": [Interval(Integral, 2, None, closed="left")],
         "small_cells": [StrOptions({"raise", "skip", "pool"})],
-        "random_state": ["random_state"],
-        "confidence": [Interval(Real, 0, 1, closed="neither"), None],
-        "held_out": [Interval(Real, 0, 1, closed="neither")],
-        "ordered": ["boolean"],
     }
 
     def __init__(

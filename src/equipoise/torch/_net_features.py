@@ -12,8 +12,6 @@ from equipoise.torch._net_judge import scores_of
 # Rows that go through a network at once where nothing is recorded. Chosen: enough to be quick.
 CHUNK = 8192
 
-TRIED_ROWS = 8  # on which a module is tried before it is trained; chosen: a few
-
 
 @dataclass(frozen=True, eq=False)
 class Body:

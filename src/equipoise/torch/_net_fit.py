@@ -10,9 +10,10 @@ import numpy as np
 
 from equipoise import _check
 from equipoise.constraints import Binding, bind_table
+from equipoise.constraints._rules import needing, one_or_several
 from equipoise.estimators._counted import Candidate
 from equipoise.estimators._promise.apart import KeptApart
-from equipoise.estimators._promise.parts import HoldingOut, Parts
+from equipoise.estimators._promise.parts import HoldingOut, Parts, holds_out
 from equipoise.estimators._promise.walk import Walk
 from equipoise.estimators._runner import seed_of
 from equipoise.estimators._task import Task
@@ -21,14 +22,14 @@ from equipoise.run import Budget
 from equipoise.terms import Scores, ScoreSum
 from equipoise.torch._cells import RowCells
 from equipoise.torch._default_network import default_network, usual_widths
-from equipoise.torch._net_features import TRIED_ROWS, Body
+from equipoise.torch._net_features import Body
 from equipoise.torch._net_judge import Judge
-from equipoise.torch._net_rows import as_rows, centre_and_scale
+from equipoise.torch._net_rows import TRIED_ROWS, as_rows, centre_and_scale
 from equipoise.torch._net_training import Settings, train
 
 # Batches and epochs where the user gives none; `ConstrainedNetClassifier` says which. Chosen.
-BATCHES, LEAST_BATCH, MOST_BATCH = 64, 32, 512
-EPOCHS, STEPS = 30, 1500
+BATCHES_PER_EPOCH, LEAST_BATCH, MOST_BATCH = 64, 32, 512
+EPOCHS, LEAST_STEPS = 30, 1500
 
 
 class NetFit:
@@ -153,14 +154,8 @@ class NetFit:
     def _parts(self, table: MemoryTable, groups: Any) -> Parts | None:
         """Return the rows to train on and those held out; None without a promise."""
         own, owner = self.estimator, self.task.owner
-        if own.confidence is None:
-            if groups is not None:
-                reason = "`groups` is for rows held out: set `confidence`."
-                raise _check.InputError(owner, reason, "groups")
+        if not holds_out(owner, own.confidence, own.constraints, groups):
             return None
-        if isinstance(own.constraints, list | tuple) and not own.constraints:
-            reason = "`confidence` is for bounds: give `constraints`."
-            raise _check.InputError(owner, reason, "confidence")
         return Parts.of(owner, table, HoldingOut(own.held_out, own.ordered, groups, self.seed))
 
     def _module(self, table: MemoryTable) -> Any:
@@ -194,9 +189,11 @@ class NetFit:
 
     def _settings(self, n: int) -> Settings:
         own = self.estimator
-        usual = int(np.clip(2 ** round(math.log2(max(n / BATCHES, 1))), LEAST_BATCH, MOST_BATCH))
+        usual = int(
+            np.clip(2 ** round(math.log2(max(n / BATCHES_PER_EPOCH, 1))), LEAST_BATCH, MOST_BATCH)
+        )
         batch = min(own.batch_size or usual, n)
-        epochs = own.max_epochs or max(EPOCHS, math.ceil(STEPS * batch / n))
+        epochs = own.max_epochs or max(EPOCHS, math.ceil(LEAST_STEPS * batch / n))
         return Settings(
             float(own.learning_rate),
             batch,
@@ -210,7 +207,11 @@ class NetFit:
 
 def _without_budgets(constraints: Any) -> Any:
     """Return the rules that do not refer to the loss of a model without constraints."""
-    listed = constraints if isinstance(constraints, list | tuple) else [constraints]
-    if not any("best_loss" in getattr(rule, "needs", ()) for rule in listed):
+    budgets = needing(constraints, "best_loss")
+    if not budgets:
         return constraints
-    return [rule for rule in listed if "best_loss" not in getattr(rule, "needs", ())]
+    return [
+        rule
+        for rule in one_or_several(constraints)
+        if all(rule is not budget for budget in budgets)
+    ]

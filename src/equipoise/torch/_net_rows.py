@@ -11,6 +11,8 @@ from equipoise import _check
 from equipoise.estimators._inputs import read_other
 from equipoise.rows import MemoryTable
 
+TRIED_ROWS = 8  # on which a network is tried before it is used or trained; chosen: a few
+
 
 def as_rows(X: Any, centre: np.ndarray, scale: np.ndarray, module: Any) -> Any:
     """Return rows as a tensor for a module: standardised, like its parameters."""

@@ -19,7 +19,7 @@ from equipoise.torch._net_judge import Epoch, Judge, scores_of
 SHARE_OF_TIME = 0.7
 
 # Batches over which sums are averaged, at the most: a rate of a group is then known to about 0.005. Chosen.
-WINDOW = 50
+AVERAGED_BATCHES = 50
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def train(
     own = np.sort(order[len(held) :]) if len(held) else np.arange(n)
     per_epoch = max(1, round(own.size / settings.batch))
     drawn = SpreadOrder(cells[own])
-    prices = BatchPrices(combination, min(per_epoch, WINDOW))
+    prices = BatchPrices(combination, min(per_epoch, AVERAGED_BATCHES))
     parameters = [p for p in module.parameters() if p.requires_grad]
     optimizer = torch.optim.AdamW(
         parameters, lr=settings.learning_rate, weight_decay=settings.weight_decay

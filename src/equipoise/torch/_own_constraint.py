@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from equipoise.torch._dual import MOST, Multipliers
+from equipoise.torch._dual import LARGEST_NEWS, Multipliers
 from equipoise.torch._processes import averaged
 
 
@@ -29,7 +29,7 @@ class OwnConstraint:
         """Move the multiplier by the mean of the values."""
         if self.batches:
             mean, unit = averaged(self.total / self.batches), unit.to(self.total.device)
-            self.multipliers.step(mean.clamp_(-MOST, MOST), unit=unit, steps=1)
+            self.multipliers.step(mean.clamp_(-LARGEST_NEWS, LARGEST_NEWS), unit=unit, steps=1)
             self.total, self.batches = self.total * 0.0, 0
 
     def state(self) -> dict[str, Any]:

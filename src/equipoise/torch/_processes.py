@@ -13,7 +13,7 @@ def processes() -> int:
     return int(distributed.get_world_size()) if ready else 1
 
 
-def added(values: Any) -> Any:
+def summed(values: Any) -> Any:
     """Return the sum over all processes, in place."""
     import torch.distributed as distributed
 
@@ -24,4 +24,4 @@ def added(values: Any) -> Any:
 
 def averaged(values: Any) -> Any:
     """Return the mean over all processes, in place."""
-    return added(values).div_(processes())
+    return summed(values).div_(processes())

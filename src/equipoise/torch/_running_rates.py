@@ -11,17 +11,17 @@ import numpy as np
 from equipoise.terms import Scores
 from equipoise.torch._cell_rates import CellRates, FunctionOfCells
 from equipoise.torch._dual import gains
-from equipoise.torch._processes import added
+from equipoise.torch._processes import summed
 
-# A cell's means are over about so many of its newest rows: with them, a rate of one half has the standard
+# A cell's means are over about this many of its newest rows: with them, a rate of one half has the standard
 # error sqrt(1/4 / 1000), about .016. Chosen.
 REMEMBERED_ROWS = 1000.0
 
-# They forget no more slowly than in so many batches, however few rows of a cell there are in one: older
-# scores are of quite another network. Chosen.
+# However few rows of a cell there are in a batch, its means are over no more than about this many batches:
+# older scores are of quite another network. Chosen.
 REMEMBERED = 50.0
 
-# Gains are found anew in the first turns, and then in one of so many: batches are alike. Chosen.
+# Gains are computed anew in the first turns, and then in one turn of this many: batches are alike. Chosen.
 RENEWED = 10
 
 
@@ -125,7 +125,7 @@ class RunningRates:
         import torch
 
         self.count()
-        pending = added(self.pending)
+        pending = summed(self.pending)
         slowest = math.exp(-batches / REMEMBERED)
         self.expected = self.expected.lerp(pending[-1] / batches, 1.0 - slowest if turn else 1.0)
         if turn < RENEWED or turn % RENEWED == 0:

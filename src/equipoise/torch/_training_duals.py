@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from equipoise.torch._cell_rates import CellRates
-from equipoise.torch._dual import MOST, STEPS, LossSlope, Multipliers, Pace
+from equipoise.torch._dual import LARGEST_NEWS, STEPS_PER_UPDATE, LossSlope, Multipliers, Pace
 from equipoise.torch._own_constraint import OwnConstraint
 from equipoise.torch._processes import processes
 from equipoise.torch._running_rates import RunningRates
@@ -66,12 +66,12 @@ class TrainingDuals:
 
     def step(self) -> None:
         """Move the multipliers by what the constraints are broken by: those of rates if it is their turn."""
-        turn, left = divmod(self.steps, STEPS)
+        turn, left = divmod(self.steps, STEPS_PER_UPDATE)
         self.steps += 1
         if left == 0 and self.batches:
             found = self.running.step(self.batches, turn)
             self.batches = 0
-            values, news = found.clamp_(-MOST, MOST)
+            values, news = found.clamp_(-LARGEST_NEWS, LARGEST_NEWS)
             gain = self.running.gains * self.pace.now()
             self.multipliers.step(values, news, gain=gain, unit=self.slope.unit)
             self._prices = None

@@ -30,9 +30,11 @@ MODEL = ModuleModel(MODULE, X)
 OPTIMIZER = torch.optim.SGD(MODULE.parameters(), 0.1)
 RULE = rate("positive") <= 0.5
 LABELS = np.array([0, 1, 0, 1])
-INPUTS = torch.tensor([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [3.0, 0.0]])
 SCORES = MODULE(torch.zeros(4, 2))
 CONSTRAINED = ConstrainedOptimizer(OPTIMIZER, RULE, LABELS)
+TRAINED = torch.nn.Linear(2, 1)  # changed by `finish`
+FINISHING = ConstrainedOptimizer(torch.optim.SGD(TRAINED.parameters(), 0.1), RULE, LABELS)
+ROWS = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [1.0, 3.0]])
 LEAF = torch.zeros(4, requires_grad=True)  # whose sum can be gone through often
 
 EXAMPLES = {
@@ -110,12 +112,12 @@ EXAMPLES = {
         },
     ),
     "torch.ConstrainedOptimizer.finish": (
-        CONSTRAINED.finish,
-        # of validation rows, the message says that they are those and names what is wrong of them
+        FINISHING.finish,
         {
-            "module": strict(MODULE),
-            "X": strict(INPUTS),
-            "validation": told_as(optional(strict((INPUTS, LABELS, None))), "validation", "X"),
+            "module": strict(TRAINED),
+            "X": strict(ROWS),
+            # of its parts, the message says that they are of `validation`
+            "validation": told_as(optional(strict((ROWS, LABELS))), "X"),
             "C": positive(1.0),
             "on_infeasible": strict("ignore"),
         },

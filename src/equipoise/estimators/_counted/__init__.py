@@ -12,12 +12,13 @@ from equipoise.estimators._counted.candidate import (
     counted_at,
     measure,
 )
+from equipoise.estimators._counted.ending import described, ended_early
 from equipoise.estimators._counted.few_rows import CutScores
 from equipoise.estimators._counted.fixed import TurnPredictions
 from equipoise.estimators._counted.held import HoldFew
 from equipoise.estimators._counted.reach import OutOfReach, Reach
 from equipoise.estimators._counted.repair import Contradiction, Prove, Repair
-from equipoise.estimators._counted.search import Search, Stage, described, ended_early, run_stages
+from equipoise.estimators._counted.search import Search, Stage, run_stages
 from equipoise.estimators._counted.shifting import (
     SHARPNESS_FACTORS,
     FinishBest,
@@ -70,8 +71,8 @@ def fit_counted(
 
     Without `class_factors` errors are not what the objective stands for. Without `repair` the last stage
     is left out, and the closest model returned. With `rough`, problems on the way are solved roughly although
-    there is a `previous` one. Where the budget ends first
-    (time, Ctrl-C, the callback), the best model so far is returned with the reason as its status.
+    there is a `previous` one. Where the budget ends first (time, Ctrl-C, the callback), the best model so far
+    is returned with the reason as its status.
     """
     factors = np.ones(2) if class_factors is None else class_factors
     judges = class_factors is not None

@@ -8,13 +8,16 @@ import numpy as np
 
 from equipoise._status import Status
 from equipoise.constraints import Binding
-from equipoise.estimators._runner import reachable
+from equipoise.estimators._runner import reachable_residual
 from equipoise.problems import LearningProblem
 from equipoise.rows import Confusion
 from equipoise.run import Result
 
 # What rounding errors may add to a counted rate, which is a sum of as many weights as rows. Chosen.
 COUNTED = 1e-12
+
+# Rows x parameters beyond which rows are not brought to one place, nor a matrix of their scores made. Chosen.
+MOST_ENTRIES = 50_000_000
 
 
 @dataclass(frozen=True)
@@ -161,8 +164,13 @@ def counted_minus_smooth(
 
 def allowances(binding: Binding, rounding: float, tol: float) -> np.ndarray:
     """Return how far above 0 the counted value of each inequality may be; see `Candidate.allowed`."""
-    smooth = max(1e-6, tol, reachable(rounding))
+    smooth = max(1e-6, tol, reachable_residual(rounding))
     return np.array([COUNTED if row.counted else smooth for row in binding.inequalities])
+
+
+def is_large(problem: LearningProblem) -> bool:
+    """Whether rows are so many that nothing is computed of all of them in one place."""
+    return problem.rows.n_rows * problem.dim > MOST_ENTRIES
 
 
 def largest_steps(problem: LearningProblem) -> np.ndarray:

@@ -13,7 +13,7 @@ from equipoise._status import Status
 from equipoise.estimators._counted.candidate import COUNTED, Candidate, measure
 from equipoise.estimators._counted.programs import interruptible
 from equipoise.estimators._counted.search import Search, Stage
-from equipoise.estimators._counted.turning import turned
+from equipoise.estimators._counted.turning import cheapest_turned
 from equipoise.estimators._runner import Runner
 from equipoise.problems import LearningProblem
 from equipoise.run import Verdict
@@ -31,7 +31,7 @@ MAX_STEPS_PER_PATTERN = 100
 
 # The scores of fixed predictions stay this far from 0, so that rounding errors do not turn them over
 # again. Chosen; the verdict names it.
-MARGIN = 1e-3
+SCORE_MARGIN = 1e-3
 
 FIXED = (
     "Converged: of all models with the same predictions (and every score at least {margin:g} from 0) "
@@ -109,7 +109,7 @@ def turned_over(
         if key in seen or len(patterns) == MAX_PATTERNS or len(seen) == 2 * MAX_PATTERNS:
             continue
         seen.add(key)
-        positive = turned(problem, rows, scores, fit, runner)  # 1
+        positive = cheapest_turned(problem, rows, scores, fit, runner)  # 1
         # a classifier that says the same of everyone meets many bounds, and is of no use
         if positive is None or positive[used].all() or not positive[used].any():
             continue
@@ -125,13 +125,13 @@ def best_with(
     """Return the model of least objective among those with these predictions."""
     rows = problem.rows.gathered()
     beside = np.flatnonzero(fit.allowed > COUNTED).tolist()
-    terms = fixed_predictions(Terms(rows.sums, problem.combination), positive, MARGIN, beside)
+    terms = fixed_predictions(Terms(rows.sums, problem.combination), positive, SCORE_MARGIN, beside)
     fixed = LearningProblem.of(rows.model, terms, domain=problem.domain, l2=problem.l2)
     result = runner.solve(fixed, fit.x, max_steps=MAX_STEPS_PER_PATTERN)
     if result.status is Status.CONVERGED:
         convex = fixed.facts.convex is True
         claim = "has the least objective" if convex else "meets the optimality conditions"
-        message = FIXED.format(margin=MARGIN, claim=claim)
+        message = FIXED.format(margin=SCORE_MARGIN, claim=claim)
         result = result.judged(Verdict(Status.CONVERGED, near=result.near, claim=message))
     return measure(problem, result, fit.allowed, fixed)
 

@@ -8,12 +8,12 @@ from typing import ClassVar
 import numpy as np
 
 from equipoise._status import Status
-from equipoise.estimators._counted.candidate import COUNTED, Candidate
-from equipoise.estimators._counted.fixed import MARGIN, can_fix
+from equipoise.estimators._counted.candidate import COUNTED, Candidate, is_large
+from equipoise.estimators._counted.fixed import SCORE_MARGIN, can_fix
 from equipoise.estimators._counted.search import LITTLE_GAIN, SPARE_RANGE, Search, Stage
 from equipoise.estimators._counted.secant import Secant
 from equipoise.estimators._counted.shifting import sharpened, sharpness_for
-from equipoise.estimators._counted.turning import turned
+from equipoise.estimators._counted.turning import cheapest_turned
 from equipoise.problems import LearningProblem
 from equipoise.rows import MemorySums
 from equipoise.run import Result, Verdict
@@ -30,13 +30,10 @@ MANY_RATES = 8
 # share of all rows. Chosen.
 MOST_HELD, MOST_HELD_SHARE = 1000, 0.1
 
-# Rows x parameters beyond which rows are not brought to one place. Chosen.
-MOST_ENTRIES = 50_000_000
-
 # How often predictions are chosen anew, and how often the shift is corrected each time. Chosen.
-CHOICES, SHIFTS = 3, 6
+CHOICES, SHIFTS_EACH = 3, 6
 
-HELD = (
+ROWS_HELD = (
     "Converged: of all models with the same predictions of {rows} rows of small groups (and their scores at "
     "least {margin:g} from 0) the one returned meets the optimality conditions. All bounds hold on the "
     "counted rates."
@@ -80,7 +77,7 @@ class HoldFew(Stage):
         scores = rows.model.predicted(fit.x)
         mixed = _mixed(problem, small)
         spare, few = search.spare * mixed, _rows_of(rows, small)
-        positive = turned(problem, rows, scores, fit, search.runner, spare, few)
+        positive = cheapest_turned(problem, rows, scores, fit, search.runner, spare, few)
         return None if positive is None else _Held.of(problem, rows, positive, small)
 
     def _shifted(self, search: Search, held: _Held, x: np.ndarray) -> list[Candidate]:
@@ -91,7 +88,7 @@ class HoldFew(Stage):
         kept: np.ndarray | None = None
         broken: np.ndarray | None = None
         shift = secant.shift
-        for _ in range(SHIFTS):
+        for _ in range(SHIFTS_EACH):
             found = search.solve(held.problem.shifted(held.spread(shift)), x, last, True)
             tried.append(found)
             if not found.result.success:
@@ -121,7 +118,7 @@ class _Held:
     def of(
         sharp: LearningProblem, rows: MemorySums, positive: np.ndarray, small: np.ndarray
     ) -> _Held:
-        terms = held_predictions(Terms(rows.sums, sharp.combination), positive, MARGIN, small)
+        terms = held_predictions(Terms(rows.sums, sharp.combination), positive, SCORE_MARGIN, small)
         problem = LearningProblem.of(rows.model, terms, domain=sharp.domain, l2=sharp.l2)
         problem = problem.for_programs()  # each row that is held is a constraint
         place = {name: i for i, name in enumerate(sharp.names)}
@@ -150,7 +147,7 @@ class _Held:
         for fit in sorted(kept, key=lambda fit: fit.objective):
             end = search.solve(fit.problem, fit.x, fit.result, False)
             if end.certified:
-                claim = HELD.format(rows=self.rows, margin=MARGIN)
+                claim = ROWS_HELD.format(rows=self.rows, margin=SCORE_MARGIN)
                 verdict = Verdict(Status.CONVERGED, near=end.result.near, claim=claim)
                 return replace(end, result=end.result.judged(verdict))
         return None
@@ -163,10 +160,9 @@ def _small(search: Search) -> np.ndarray:
     """
     problem = search.problem
     rows, combination = problem.rows, problem.combination
-    large = rows.n_rows * problem.dim > MOST_ENTRIES
     linear = all(place == 0 for place, _ in combination.bent)
     if (
-        large
+        is_large(problem)
         or can_fix(problem, search.allowed)
         or not (linear and rows.additive and problem.facts.smooth)
     ):

@@ -10,7 +10,7 @@ from equipoise.estimators._counted.shifting import sharpened, sharpness_for
 
 # Shifts in a row: the first takes what counting added at another model, the second what it adds at the new
 # one. Chosen: a third gained nothing on a9a and bank.
-SHIFTS = 2
+SHIFTS_IN_A_ROW = 2
 
 
 def neighbours(
@@ -24,7 +24,7 @@ def neighbours(
     sharp = sharpened(search.problem, sharpness_for(search))
     last = start
     try:
-        for _ in range(SHIFTS):
+        for _ in range(SHIFTS_IN_A_ROW):
             shift = counted_minus_smooth(sharp, last.x) + left
             last = search.solve(sharp.shifted(shift), last.x, last.result, rough)
             if not last.result.success or (rough and last.keeps_bounds):

@@ -14,19 +14,18 @@ from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
 from equipoise._status import Status
-from equipoise.estimators._counted.candidate import COUNTED
+from equipoise.estimators._counted.candidate import COUNTED, is_large
 from equipoise.problems import LearningProblem
 from equipoise.run import Verdict
 from equipoise.terms import Scores
 
-MOST_ENTRIES = 50_000_000  # rows x parameters, beyond which rows are not brought to one place
 MOST_CELLS = 5000  # with more, rows count too differently for a quick program
 # The most rows of an integer program. Its tolerance is 1e-6 of a rate's largest step, and two rates of
 # groups of n rows that differ at all differ by 1 / n^2 at the least: by 50 tolerances with this many.
 MOST_ROWS = 20_000
 MOST_NODES = 2000  # of an integer program
 LEAST_VIOLATION = 1e-9  # violation that a proof must leave, above rounding errors
-SHOWN = 3  # bounds listed in a message
+BOUNDS_SHOWN = 3  # bounds listed in a message
 
 
 @dataclass(frozen=True)
@@ -56,8 +55,7 @@ class Cells:
         """Return the cells of a problem; None where they are too many, or rows lie in several places."""
         bent = {place - 1 for place, _ in problem.combination.bent}
         counted = [i for i in np.flatnonzero(allowed <= COUNTED).tolist() if i not in bent]
-        large = problem.rows.n_rows * problem.dim > MOST_ENTRIES
-        if not counted or large or not problem.rows.additive:
+        if not counted or is_large(problem) or not problem.rows.additive:
             return None
         sums = problem.rows.gathered().sums
         none = np.zeros(sums.n_rows, dtype=bool)
@@ -103,7 +101,7 @@ def proved_by_shares(cells: Cells) -> Verdict | None:
     loosened = answer.x[count:]
     way_out = ", ".join(
         f"{cells.names[i]!r} by {loosened[i]:.4g}"
-        for i in np.argsort(-loosened, kind="stable")[:SHOWN]
+        for i in np.argsort(-loosened, kind="stable")[:BOUNDS_SHOWN]
         if loosened[i] > LEAST_VIOLATION
     )
     claim = (

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -27,9 +27,7 @@ from equipoise.estimators._counted.candidate import (
 from equipoise.estimators._runner import Runner
 from equipoise.problems import LearningProblem
 from equipoise.rows import Confusion
-from equipoise.run import Budget, Result, Verdict
-
-Description = TypeVar("Description")
+from equipoise.run import Result
 
 # A bound counts as used up where a model has at most this to spare: six rows' worth, but not less
 # than the first number (no need for more) and not more than the second. Of 2 to 10 rows, six gave the
@@ -44,7 +42,7 @@ SPARE_OF_AUCS = 3e-4
 # is at most the first number and some bound is used up, or at most the second number. Chosen.
 LITTLE_GAIN, NEGLIGIBLE_GAIN = 0.01, 0.003
 
-# A bound on AUCs that is broken by more than so many times `SPARE_OF_AUCS` is not broken because of smooth
+# A bound on AUCs that is broken by more than this many times `SPARE_OF_AUCS` is not broken because of smooth
 # steps, and no shift will mend it. Chosen: where one AUC was trained for alone on 60 to 500 rows, sharper
 # steps and smaller penalties gained 4 at the most.
 HOPELESS = 10.0
@@ -53,18 +51,6 @@ HOPELESS = 10.0
 # up to 72 (Neyman-Pearson, 5,000 rows, 2 % positives, bounds from 0 to .01); the others hundreds, for
 # nothing.
 MOST_ROUGH_STEPS = 150
-
-KEPT_SO_FAR = (
-    "The model returned is the best one so far that keeps all bounds on the counted rates; the "
-    "certificate says how far it is from optimal."
-)
-CLOSEST_SO_FAR = "No model that keeps all bounds was found until then; the one returned is closest."
-ENDED = {
-    Status.MAX_SECONDS: "The time budget was used up.",
-    Status.INTERRUPTED: "Interrupted from the keyboard.",
-    Status.STOPPED: "Stopped by the callback.",
-    Status.CALLBACK_FAILED: "The callback raised an error; the fit stopped there.",
-}
 
 
 class BudgetSpentError(Exception):
@@ -225,32 +211,3 @@ def run_stages(
     except BudgetSpentError:
         pass
     return None
-
-
-def described(
-    fit: Candidate, describe: Callable[[Candidate], Description], budget: Budget
-) -> tuple[Candidate, Description]:
-    """Return the model of a fit, and what `describe` says of it.
-
-    After Ctrl-C, even now, the status of the model says so; it is passed on where the model breaks a bound,
-    and where it comes again.
-    """
-    try:
-        found = describe(fit)
-        if budget.wish is not Status.INTERRUPTED or fit.result.status is Status.INTERRUPTED:
-            return fit, found
-    except KeyboardInterrupt:
-        budget.stop(Status.INTERRUPTED)
-    fit = ended_early([fit], Status.INTERRUPTED)
-    return fit, describe(fit)
-
-
-def ended_early(tried: list[Candidate], status: Status) -> Candidate:
-    """Return the best model so far, with an honest verdict."""
-    fits = [fit for fit in tried if fit.keeps_bounds] or tried
-    if not fits or (status is Status.INTERRUPTED and not fits[0].keeps_bounds):
-        raise KeyboardInterrupt
-    best = min(fits, key=lambda fit: (fit.violation, fit.objective))
-    claim = f"{ENDED.get(status, '')} {KEPT_SO_FAR if best.keeps_bounds else CLOSEST_SO_FAR}"
-    verdict = Verdict(status, claim=claim.strip())
-    return replace(best, result=best.result.judged(verdict), problems_solved=len(tried))

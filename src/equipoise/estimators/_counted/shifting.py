@@ -117,7 +117,7 @@ class ShiftAgain(Stage):
         """Return the first model that settles; else the best one, if little would be gained by more."""
         sharp = sharpened(search.problem, self.factor * sharpness_for(search))
         last = search.best.result
-        secant = Secant(self._shift_still_missing(search, sharp, search.best))
+        secant = Secant(shift_at(search, sharp, search.best))
         for attempt in range(SHIFTS_PER_SHARPNESS):
             shift = secant.shift
             if attempt == SHIFTS_PER_SHARPNESS - 1 and not any(
@@ -131,18 +131,13 @@ class ShiftAgain(Stage):
             last = search.tried[-1].result
             if not last.success:
                 break
-            missing = self._shift_still_missing(search, sharp, search.tried[-1])
+            missing = shift_at(search, sharp, search.tried[-1])
             if search.problem.rows.is_constant(last.x):  # counted rates say nothing of the shift
                 secant = Secant(missing)
             else:
                 secant.see(missing)
         best = search.best
         return finished(search, best) if best.unused <= LITTLE_GAIN else None
-
-    def _shift_still_missing(
-        self, search: Search, sharp: LearningProblem, fit: Candidate
-    ) -> np.ndarray:
-        return shift_at(search, sharp, fit)
 
 
 @dataclass(frozen=True)

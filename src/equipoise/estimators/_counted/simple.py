@@ -25,18 +25,18 @@ from equipoise.estimators._counted.sweep import swept
 from equipoise.estimators._counted.threshold import MOVED
 from equipoise.run import Verdict
 
-# By how much less often a simple model must be wrong to take the place of the one found; beside an optimal
-# one more, as the simple model is not optimal for any objective. Chosen.
+# By how much less often a simple model must be wrong to take the place of the one found. The second number
+# holds beside an optimal model, as the simple one is not optimal for any objective. Chosen.
 WORSE, WORSE_IF_OPTIMAL = 0.01, 0.08
 MOST_MODELS = 8  # whose thresholds are looked at
-# Beside an optimal model, which is rarely far behind, the thresholds of so many are looked at: of the
-# model without constraints and of itself. Chosen.
+# Beside an optimal model, which is rarely far behind, only the thresholds of two models are looked at: the
+# model without constraints, and the optimal one itself. Chosen.
 FEW_MODELS = 2
 # Thresholds of each that are looked at then. Chosen: neighbours differ by a few rows in ten thousand, and a
 # model that takes the place of an optimal one must be better by far more.
 FEW_THRESHOLDS = 1 << 12
 INTERCEPTS = (1e-3, 0.01, 0.1, 0.3, 1.0, 2.0, 3.0, 5.0)  # of a constant; the best one is taken
-CONSTANT = (
+SAME_OF_ALL = (
     "The bounds hold on the counted rates, by predicting the same of every row. The certificate says how "
     "far the model is from optimal."
 )
@@ -162,7 +162,7 @@ def _constant(search: Search, sign: float) -> Simple | None:
     x = min(units, key=lambda unit: problem.at(unit).objective)
     if not (problem.thresholded(x)[1:] <= search.allowed).all():  # losses follow the scores
         x = units[0]
-    return Simple(x, search.error(x), CONSTANT)
+    return Simple(x, search.error(x), SAME_OF_ALL)
 
 
 def _next_to(search: Search, simple: Simple) -> Candidate | None:

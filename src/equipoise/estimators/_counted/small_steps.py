@@ -13,6 +13,7 @@ from equipoise.estimators._counted.candidate import (
     COUNTED,
     Candidate,
     counted_minus_smooth,
+    is_large,
     largest_steps,
 )
 from equipoise.estimators._counted.fixed import can_fix, score_matrix
@@ -23,9 +24,6 @@ from equipoise.problems import LearningProblem
 
 # With fewer rates shifts settle by themselves. Chosen: twenty groups with two rates each.
 MANY_RATES = 40
-
-# Rows x parameters beyond which no matrix of the scores is made. Chosen.
-MOST_ENTRIES = 50_000_000
 
 # How much sharper sigmoids are than those of the first shift: of 1, 3, 6 and 12, tried with equalised odds
 # over fifty groups, 6 led to the most accurate model.
@@ -98,7 +96,7 @@ def _is_for(problem: LearningProblem, allowed: np.ndarray) -> bool:
     if can_fix(problem, allowed):
         return False
     used = np.unique(combination.coefficients[1:].indices)
-    if used.size < MANY_RATES or rows.n_rows * problem.dim > MOST_ENTRIES:
+    if used.size < MANY_RATES or is_large(problem):
         return False
     # with fine rates shifts settle, at a certified model
     return bool(rows.largest[used].max() > SPARE_RANGE[0])

@@ -22,7 +22,7 @@ KEPT = 0.5
 # rounding.
 ON_PLANE = 1e-6
 
-HELD = (
+SPREAD_HELD = (
     "Converged: scores were kept from shrinking, which no ranking needs. Of all models whose scores vary as "
     "much, along those that training started from, the one returned meets the optimality conditions. All "
     "bounds hold as counted."
@@ -77,7 +77,7 @@ class HoldSpread(Stage):
         if found is None or found.result.verdict.claim is not None:
             return found
         if slope @ found.x <= (1.0 + ON_PLANE) * least:
-            verdict = Verdict(found.result.status, near=found.result.near, claim=HELD)
+            verdict = Verdict(found.result.status, near=found.result.near, claim=SPREAD_HELD)
             found = replace(found, result=found.result.judged(verdict))
         return found
 

@@ -16,7 +16,7 @@ from equipoise.estimators._counted.sweep import swept
 from equipoise.problems import LearningProblem
 from equipoise.run import Verdict
 
-# Of the thresholds that keep the bounds, so many next to the present one are compared by objective. Chosen.
+# Of the thresholds that keep the bounds, this many next to the present one are compared by objective. Chosen.
 MAX_COMPARED = 100
 
 MOVED = (

@@ -12,12 +12,12 @@ from equipoise.estimators._runner import Runner
 from equipoise.problems import LearningProblem
 from equipoise.rows import MemorySums
 
-# Only the predictions of this many rows, those with the smallest scores, may be turned over; of a quarter
+# Only the predictions of the rows with the smallest scores may be turned over: of this many, or of a quarter
 # of all rows where that is more. Chosen.
 NEAREST_ROWS = 300
 
 # Where only the predictions of few rows are to be chosen, the other rows that count alike are turned over
-# in so many parts. Chosen.
+# in this many parts. Chosen.
 BINS = 50
 
 # Nodes of the integer program that chooses the predictions to turn over, at the most. Chosen.
@@ -28,7 +28,7 @@ MAX_NODES = 200
 SAME_SCORE = 1e-10
 
 
-def turned(
+def cheapest_turned(
     problem: LearningProblem,
     rows: MemorySums,
     scores: np.ndarray,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-SHOWN = {"accuracy": "accuracy", "auc": "AUC"}  # how a measure of a model is written
+MEASURE_NAMES = {"accuracy": "accuracy", "auc": "AUC"}  # how a measure of a model is written
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class FrontierPoint:
     def __str__(self) -> str:
         return (
             f"bound {self.bound:.4g}: {'holds' if self.holds else 'NOT MET'}, counted "
-            f"{self.value:.4f}, {SHOWN[self.measure]} {getattr(self, self.measure):.4f}, "
+            f"{self.value:.4f}, {MEASURE_NAMES[self.measure]} {getattr(self, self.measure):.4f}, "
             f"residual {self.residual:.1e}"
         )
 
@@ -124,12 +124,12 @@ class Frontier:
         import pandas as pd
 
         rows = [asdict(point) for point in self.points]
-        other = next(name for name in SHOWN if name != self.measure)
+        other = next(name for name in MEASURE_NAMES if name != self.measure)
         return pd.DataFrame(rows).drop(columns=["coef", "intercept", other, f"test_{other}"])
 
     def __str__(self) -> str:
         table, own = self.summary(), self.measure
-        knee, title = self.knee, SHOWN[own]
+        knee, title = self.knee, MEASURE_NAMES[own]
         head = f"{'bound':>8} {'counted':>9} {title:>9} {'slope':>9} {'held out':>20}"
         promises = not np.isnan(table["promised"]).all()
         lines = [f"{head} {'promised':>9}" if promises else head]
@@ -182,7 +182,7 @@ class Frontier:
                 xytext=(10, -18),
                 arrowprops={"arrowstyle": "->"},
             )
-        axes.set(xlabel="counted value of the bounded rates", ylabel=SHOWN[own])
+        axes.set(xlabel="counted value of the bounded rates", ylabel=MEASURE_NAMES[own])
         axes.grid(alpha=0.3)
         axes.legend()
         return axes

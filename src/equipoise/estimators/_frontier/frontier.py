@@ -104,20 +104,7 @@ def frontier(
     folder = None if checkpoint is None else Path(_check.path(owner, "checkpoint", checkpoint))
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
-    parts: list[tuple[Any, Any]] = [(None, None)]
-    if estimator.confidence is not None:
-        if splits:
-            _check.fail(owner, "splits", "must be 0 where the estimator has a `confidence`", splits)
-        with naming(owner, "X", "y"):
-            check_consistent_length(X, y)
-        parts = [HoldingOut.of(estimator).divided(owner, _check.labels(owner, "y", y).size)]
-    if splits:
-        shuffle = ShuffleSplit(
-            splits, test_size=test_size, random_state=estimator.random_state or 0
-        )
-        with naming(owner, "X", "y", "test_size"):
-            check_consistent_length(X, y)
-            parts = list(shuffle.split(X))
+    parts = _divisions(estimator, X, y, splits, test_size)
     if steps is not None:  # which may not leave the columns that are named
         X, sensitive_features, _ = split_sensitive(owner, X, sensitive_features)
     data = (X, y, sensitive_features, sample_weight)
@@ -135,6 +122,25 @@ def frontier(
             for number, part in enumerate(parts)
         )
     return Frontier(tuple(point for path in paths for point in path))
+
+
+def _divisions(
+    estimator: Any, X: Any, y: Any, splits: int, test_size: float
+) -> list[tuple[Any, Any]]:
+    """Return the rows to fit and those held out, for every split; None for all rows, and for none."""
+    owner = "frontier"
+    if estimator.confidence is not None:
+        if splits:
+            _check.fail(owner, "splits", "must be 0 where the estimator has a `confidence`", splits)
+        with naming(owner, "X", "y"):
+            check_consistent_length(X, y)
+        return [HoldingOut.of(estimator).divided(owner, _check.labels(owner, "y", y).size)]
+    if not splits:
+        return [(None, None)]
+    shuffle = ShuffleSplit(splits, test_size=test_size, random_state=estimator.random_state or 0)
+    with naming(owner, "X", "y", "test_size"):
+        check_consistent_length(X, y)
+        return list(shuffle.split(X))
 
 
 def _jobs(n_jobs: Any) -> int | None:

@@ -16,7 +16,7 @@ from equipoise.estimators._training import Training
 from equipoise.rows._digest import digest
 from equipoise.run import Checkpoint
 from equipoise.run._content import content
-from equipoise.run._probes import probed
+from equipoise.run._probes import behaviour
 from equipoise.run._storable import storable_types
 from equipoise.solvers import Solver
 
@@ -98,4 +98,4 @@ def _functions(training: Training, rule: Any) -> dict[str, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the fit itself warns
         problem = apart.problem(apart.bind(best_loss=1.0))
-    return probed(problem, np.zeros(problem.dim))
+    return behaviour(problem, np.zeros(problem.dim))

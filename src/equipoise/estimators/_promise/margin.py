@@ -20,7 +20,7 @@ from equipoise.rows import MemoryTable
 # By how many standard errors of the training rows bounds may be tightened. Chosen.
 MARGINS = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5)
 
-# The rows are divided into so many parts, each of which is left out in turn. Chosen.
+# The rows are divided into this many parts, each of which is left out in turn. Chosen.
 FOLDS = 3
 
 

@@ -61,6 +61,17 @@ class HoldingOut:
         return np.flatnonzero(~out), rows
 
 
+def holds_out(owner: str, confidence: float | None, constraints: Any, groups: Any) -> bool:
+    """Whether rows are to be held out; raise for `groups` or `confidence` without use."""
+    if confidence is None and groups is not None:
+        reason = "`groups` is for rows held out: set `confidence`."
+        raise _check.InputError(owner, reason, "groups")
+    if confidence is not None and isinstance(constraints, list | tuple) and not constraints:
+        reason = "`confidence` is for bounds: give `constraints`."
+        raise _check.InputError(owner, reason, "confidence")
+    return confidence is not None
+
+
 @dataclass(frozen=True, eq=False)
 class Parts:
     """The rows to train on, and independent ones to test with."""

@@ -33,7 +33,7 @@ from equipoise.problems import LearningProblem
 from equipoise.run import Result
 from equipoise.terms import TruncatedLogistic
 
-FIRST = "logistic loss"
+FIRST_OBJECTIVE = "logistic loss"
 
 # With more bounds no search is made: counted rates of many small groups jump, and one fit takes long. Chosen.
 MOST_BOUNDS = 20
@@ -42,9 +42,9 @@ MOST_BOUNDS = 20
 # need more memory than the data. Chosen.
 MOST_COLUMNS = 1000
 
-# The rows left out are cut into so many blocks: how a difference of scores varies from block to block gives
+# The rows left out are cut into this many blocks: how a difference of scores varies from block to block gives
 # its standard error. Chosen.
-BLOCKS = 10
+COMPARED_BLOCKS = 10
 
 # No part of the search may take more steps than the first fit, or than these where that was easy. Chosen: the
 # fits of `make peers` take from 10 to 100.
@@ -116,12 +116,12 @@ class Contest:
         self.runner = first.training.runner
         self.steps = max(self.runner.budget.steps, LEAST_STEPS)
         self.first_score = self.best_score = self._score(first)
-        self.chosen, self.solved = FIRST, first.fit.problems_solved
+        self.chosen, self.solved = FIRST_OBJECTIVE, first.fit.problems_solved
         self.scores: dict[str, np.ndarray] = {}
         self.rows = 0
         # by objective, what the fit to a part of the rows has found: coefficients, and the result
         here = first.training.units.coefficients(first.fit.x), first.fit.result
-        self.found: dict[str, tuple[Any, Result]] = {FIRST: here}
+        self.found: dict[str, tuple[Any, Result]] = {FIRST_OBJECTIVE: here}
 
     def hold(self, fits_again: bool) -> None:
         """Compare the objectives, fit the best of them to all rows, and use up the bounds."""
@@ -129,7 +129,7 @@ class Contest:
         budget.enter("comparing objectives")  # 1
         self._compare()
         name = self._winner()
-        if name != FIRST and budget.wish is None:
+        if name != FIRST_OBJECTIVE and budget.wish is None:
             rival = self._begun(self.first.training.changed(**self.rivals[name]), name)
             if fits_again:
                 self.best, self.chosen, self.best_score = rival, name, math.nan
@@ -172,13 +172,13 @@ class Contest:
         if found is None:
             return
         own, others = found
-        places = blocks_of(training.table.positive[others], BLOCKS)
+        places = blocks_of(training.table.positive[others], COMPARED_BLOCKS)
         blocks, rows = [others[some] for some in places], int(others.size)
         part = Training(training.task, training.table.part(own), self.runner)
         del found, own, others, places
         self.first.problem.rows.release()
         scores: dict[str, np.ndarray] = {}
-        everyone: dict[str, dict[str, Any]] = {FIRST: {}, **self.rivals}
+        everyone: dict[str, dict[str, Any]] = {FIRST_OBJECTIVE: {}, **self.rivals}
         for name, change in everyone.items():
             if self.runner.budget.wish is not None:
                 return
@@ -188,7 +188,7 @@ class Contest:
                 return
             if own_scores is not None:
                 scores[name] = own_scores
-        if len(scores) > 1 and FIRST in scores:
+        if len(scores) > 1 and FIRST_OBJECTIVE in scores:
             self.scores, self.rows = scores, rows
 
     def _scored(self, part: Training, name: str, blocks: list[np.ndarray]) -> np.ndarray | None:
@@ -197,31 +197,31 @@ class Contest:
         if not near:
             return None
         best = min(near, key=lambda fitted: fitted.fit.violation)
-        if name != FIRST:
+        if name != FIRST_OBJECTIVE:
             self.found[name] = part.units.coefficients(best.fit.x), best.fit.result
         model = best.training, best.problem.rows, best.fit.x
         return self.measure.of(*model, self.first.training.table, *blocks)
 
     def _winner(self) -> str:
         """Return the rival of the best score that is not behind the first by more than a standard error."""
-        best = FIRST
-        for name in [name for name in self.scores if name != FIRST]:
-            ahead = self.scores[name] - self.scores[FIRST]
-            error = float(ahead.std(ddof=1)) / math.sqrt(BLOCKS)
+        best = FIRST_OBJECTIVE
+        for name in [name for name in self.scores if name != FIRST_OBJECTIVE]:
+            ahead = self.scores[name] - self.scores[FIRST_OBJECTIVE]
+            error = float(ahead.std(ddof=1)) / math.sqrt(COMPARED_BLOCKS)
             if ahead.mean() >= -error and (
-                best == FIRST or self.scores[name].mean() > self.scores[best].mean()
+                best == FIRST_OBJECTIVE or self.scores[name].mean() > self.scores[best].mean()
             ):
                 best = name
         return best
 
-    def _begun(self, training: Training, name: str = FIRST) -> Fitted:
+    def _begun(self, training: Training, name: str = FIRST_OBJECTIVE) -> Fitted:
         """Return another training, with what was found for an objective as its model so far."""
         first = self.first
         binding = training.bind()
         if binding.names != first.binding.names:
             raise _check.InputError(training.task.owner, "other rules", "constraints")
         problem = training.problem(binding)
-        coefficients, found = self.found.get(name, self.found[FIRST])
+        coefficients, found = self.found.get(name, self.found[FIRST_OBJECTIVE])
         x = training.units.parameters(*coefficients)
         certificate = replace(found.certificate, x=x)
         verdict = replace(found.verdict, near=None)

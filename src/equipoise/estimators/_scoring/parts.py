@@ -12,7 +12,7 @@ from equipoise.models import linear_scores
 # rounding.
 SLICE = 1e-3
 
-# One row in so many is fitted, and the others compare: fits cost more than scores. Chosen.
+# One row in this many is fitted, and the others compare: fits cost more than scores. Chosen.
 ONE_IN = 3
 
 # With fewer rows the comparison would tell nothing: on 1,000 rows the accuracies of two models that differ on

@@ -12,7 +12,7 @@ from equipoise.estimators._stream.batch import Batch
 from equipoise.estimators._stream.cells import StreamCells
 from equipoise.estimators._stream.rules import StreamRule
 from equipoise.estimators._stream.sample import SampledRows, fair_sample, random_shares
-from equipoise.estimators._stream.text import describe
+from equipoise.estimators._stream.text import stream_text
 from equipoise.rows import MemoryTable
 
 # The model is made anew when this share of the remembered rows is new. On Adult, 0.02 and 0.1 changed the
@@ -110,4 +110,4 @@ class Stream:
         )
 
     def __str__(self) -> str:
-        return describe(self)
+        return stream_text(self)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 MAX_CELLS_LISTED = 50
 
 
-def describe(stream: Stream) -> str:
+def stream_text(stream: Stream) -> str:
     """Return what was seen, what is remembered, and what is known of the rules."""
     kept = int(stream.cells.kept.sum())
     lines = [

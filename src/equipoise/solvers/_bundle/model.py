@@ -13,7 +13,7 @@ from equipoise.solvers._sqp.quadratic_program import QuadraticProgram
 # The height is regularised so that the fall of the step before changes L by about this share. Chosen among
 # 0.05, 0.25, 1 and 5 on the problems that `planes.py` speaks of; runs end a little nearer to the solution
 # with the least.
-SHARE = 0.05
+CHANGED_SHARE = 0.05
 
 # Where that program fails, or the sum of the weights comes out below the first number, a regularisation
 # that suits the steepest slope is tried, times each of the others in turn. Chosen.
@@ -50,7 +50,7 @@ def minimise(
     errors = np.where(objective, 0.0, planes.errors(x))
     steepest = float(np.linalg.norm(planes.slopes[objective], axis=1).max()) or 1.0
     safe = L / (2.0 * steepest) ** 2
-    for delta in (SHARE / fall, *(safe * share for share in SAFE)):
+    for delta in (CHANGED_SHARE / fall, *(safe * share for share in SAFE)):
         H = np.diag(np.append(np.full(d, L), delta))
         answer = QuadraticProgram(H, g, f, J, wide).solve()
         if answer is None:  # rows that exclude each other by no more than rounding errors do not

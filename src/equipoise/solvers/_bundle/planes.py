@@ -9,10 +9,10 @@ import numpy as np
 from equipoise._array import norm, to_numpy
 from equipoise._problem import Point
 
-# Where there are so many planes for each variable, or in all, those without weight are dropped, but the
-# newest one of every function. Chosen among these and (4, 60) on 74 random problems of `benchmarks/hunt`
-# (kinds convex_kinks and kinked_equalities): with more planes quadratic programs fail more often, and runs
-# end farther from the solution.
+# Planes without weight are dropped, but for the newest one of every function, where there are as many planes
+# as the first number for each variable, and as the second in all. Chosen among these and (4, 60) on 74
+# random problems of `benchmarks/hunt` (kinds convex_kinks and kinked_equalities): with more planes quadratic
+# programs fail more often, and runs end farther from the solution.
 PLANES_PER_VARIABLE, LEAST_PLANES = 2, 10
 
 # Values are known to this, relative to the numbers they are computed from; chosen, above the unit of

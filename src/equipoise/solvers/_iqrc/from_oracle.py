@@ -50,8 +50,8 @@ class OfOracle:
         return self.derive(owner.oracle if instance is None else instance.oracle)
 
 
-# A weak-convexity constant measured by secants is taken to be so many times as large. Chosen: a few pairs of
-# points do not meet the steepest fall.
+# A weak-convexity constant measured by secants is taken to be this many times as large. Chosen: a few pairs
+# of points do not meet the steepest fall.
 SAFETY = 2.0
 
 

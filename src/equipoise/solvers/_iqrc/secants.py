@@ -7,8 +7,8 @@ import numpy as np
 from equipoise._array import Array, dot, like, norm, square
 from equipoise._problem import Problem
 
-# Lengths of the secants, relative to the start's size and at least to 1, each in so many directions. Chosen:
-# near and far, few evaluations beside the thousands that a run takes.
+# Lengths of the secants, relative to the start's size and at least to 1; and the number of directions for
+# each. Chosen: near and far, few evaluations beside the thousands that a run takes.
 LENGTHS, DIRECTIONS = (1e-2, 1e-1, 1.0), 4
 
 # Functions whose gradients are taken, at the most: the objective, and constraints evenly spread. Chosen.

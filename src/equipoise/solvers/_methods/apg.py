@@ -12,7 +12,7 @@ from equipoise import _check
 from equipoise._array import Array, dot, norm
 from equipoise._problem import Point, Problem
 from equipoise._status import Status
-from equipoise.solvers._parts.backtracking import Backtracking, Fixed, StepSize, rounding
+from equipoise.solvers._parts.backtracking import Backtracking, Fixed, StepSize, unit_rounding
 from equipoise.solvers._solver import SMOOTH, Claim, Guarantee, Need, Solver
 
 __all__ = ["AcceleratedProjectedGradient", "Backtracking"]
@@ -124,7 +124,7 @@ class AcceleratedProjectedGradient(Solver[State]):
         answer, distance = self._test(problem, at_y, at_x, n)  # 3
         rises = (
             state.rises + 1
-            if value > state.value + ROUNDING_ERRORS * rounding(x) * abs(value)
+            if value > state.value + ROUNDING_ERRORS * unit_rounding(x) * abs(value)
             else 0
         )
         taken = state.taken + 1
@@ -133,7 +133,7 @@ class AcceleratedProjectedGradient(Solver[State]):
             return replace(state, y=state.x, n=wider, momentum=1.0, **tested)
         q, momentum = self._momentum(state, x, n, rises)
         y = x + q * (x - state.x)  # 2
-        idle = state.idle + 1 if norm(x - state.x) <= rounding(x) * norm(x) else 0
+        idle = state.idle + 1 if norm(x - state.x) <= unit_rounding(x) * norm(x) else 0
         rises = rises if q > 0 else 0
         return State(x, y, value, wider, momentum, rises, answer, distance, idle, taken)
 

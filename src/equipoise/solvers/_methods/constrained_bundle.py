@@ -23,8 +23,8 @@ __all__ = ["ConstrainedBundle"]
 # customary value.
 SERIOUS_STEP = 0.1
 
-# Penalties are at least so many times the multipliers; chosen, above 1.
-MARGIN = 2.0
+# Penalties are at least this many times the multipliers; chosen, above 1.
+PENALTY_MARGIN = 2.0
 
 # Where a step wins nothing but rounding errors, the weight of the regularisation is changed by this factor;
 # so often in a row, before the method stops. Chosen.
@@ -125,7 +125,7 @@ class ConstrainedBundle(Solver[State]):
             return replace(state, planes=fewer, excluded=excluded)
         w, L = found.weights, state.L
         multipliers = np.bincount(planes.owners, w, f.size)[1:]
-        state = replace(state, p=np.maximum(state.p, MARGIN * multipliers))  # 2
+        state = replace(state, p=np.maximum(state.p, PENALTY_MARGIN * multipliers))  # 2
         y = problem.domain.project(x + found.s)
         point = problem.at(like(y, state.x))
         new = planes.missed(point)  # 3

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from equipoise.solvers._methods.conex import ConEx
+from equipoise.solvers._methods.ipp_ssg import EPS_HAT
 from equipoise.solvers._methods.iqrc import IQRC
-from equipoise.solvers._parts.steps import Constant, StepRule
+from equipoise.solvers._parts.steps import StepRule
 from equipoise.solvers._solver import Claim, preset
 
 __all__ = ["ipp_conex"]
-
-# The accuracy in the experiments of Ma, Lin & Yang 2019.
-EPS_HAT = Constant(1e-2)
 
 
 @preset(Claim(("active", "bilinear", "convex"), residual=1e-2, steps=20_000))

@@ -40,7 +40,7 @@ class MultiplierModel(Solver[State]):
     1. i <- one of 1..m at random; lam <- |N(v_i; phi)|
     2. x <- P_X(x - step on grad f_0(x) + lam grad f_i(x)), f_i the surrogate
     3. phi <- phi + step on scale g_i(x) grad_phi lam, g_i the true constraint at the old x
-    4. in every so many steps, x is a candidate
+    4. once in `every` steps, x is a candidate
 
     Both steps are those of Adagrad, or plain ones of the same size. A plain problem's constraints are
     their own surrogates; see `equipoise.problems.ProxyProblem`. On mini-batches steps 2 and 3 see one;

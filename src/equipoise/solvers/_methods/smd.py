@@ -11,14 +11,19 @@ from equipoise import _check
 from equipoise._problem import Problem, Saddle
 from equipoise._status import Status
 from equipoise.solvers._minmax.dual_start import check_dual, fitting_dual
-from equipoise.solvers._minmax.mirror_step import block_sums, dual_step, entropy_weight, largest
+from equipoise.solvers._minmax.mirror_step import (
+    block_sums,
+    dual_step,
+    entropy_weight,
+    largest_value,
+)
 from equipoise.solvers._parts.steps import InverseSqrt, StepRule, check_rule
 from equipoise.solvers._solver import CONVEX, SADDLE, Claim, Guarantee, Need, Solver
 
 __all__ = ["SMD"]
 
 # Where no level is given, it lies so far above the objective at a feasible point. Chosen.
-MARGIN = 0.1
+LEVEL_MARGIN = 0.1
 
 
 @dataclass(frozen=True)
@@ -140,7 +145,7 @@ class SMD(Solver[State]):
         shares = y[saddle.blocks]
         g = point.vjp(np.concatenate((shares, shares * alpha)))
         square = 0.0 if saddle.center is None else float(((x[:d] - saddle.center) ** 2).sum())
-        sums = added(state.sums, Average(1.0, x, y, u, v, square), tau)  # 2
+        sums = with_step(state.sums, Average(1.0, x, y, u, v, square), tau)  # 2
         moved = x - eta * g
         if saddle.center is not None:
             moved[:d] += eta * saddle.rho_hat * saddle.center
@@ -153,7 +158,7 @@ class SMD(Solver[State]):
         """Return U, once a step was taken."""
         sums, saddle = state.sums, saddle_of(problem)
         assert sums is not None
-        found = largest(saddle, sums.u / sums.total, sums.v / sums.total)  # 5
+        found = largest_value(saddle, sums.u / sums.total, sums.v / sums.total)  # 5
         return found + 0.5 * saddle.rho_hat * sums.square / sums.total
 
     def output(self, state: State) -> tuple[np.ndarray, np.ndarray | None]:
@@ -179,10 +184,10 @@ def level_above(problem: Problem, x0: np.ndarray) -> float:
     point = problem.at(x0)
     if point.excess > 0:
         point = problem.at(problem.domain.project(np.zeros(problem.dim)))
-    return point.objective + MARGIN
+    return point.objective + LEVEL_MARGIN
 
 
-def added(sums: Average | None, new: Average, tau: float) -> Average:
+def with_step(sums: Average | None, new: Average, tau: float) -> Average:
     """Return the sums with one more step of weight `tau`."""
     fields = ("total", "x", "y", "u", "v", "square")
     terms = {field: tau * getattr(new, field) for field in fields}

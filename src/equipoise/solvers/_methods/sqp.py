@@ -22,7 +22,7 @@ from equipoise.solvers._parts.warm_start import (
 )
 from equipoise.solvers._solver import DETERMINISTIC, SMOOTH, Claim, Finished, Guarantee, Solver
 from equipoise.solvers._sqp.arrival import arrive, confirmed, first_state, restarted
-from equipoise.solvers._sqp.refinement import Hessian, sharpened
+from equipoise.solvers._sqp.refinement import Hessian, with_better_step
 from equipoise.solvers._sqp.restoration import lower_violation
 from equipoise.solvers._sqp.search import search
 from equipoise.solvers._sqp.state import State
@@ -118,7 +118,7 @@ class SQP(Solver[State]):
 
     def _moved(self, problem: Problem, state: State) -> State:
         if not state.restoring:
-            state = sharpened(problem, state, _products(problem, state.x))  # 1
+            state = with_better_step(problem, state, _products(problem, state.x))  # 1
             found = search(problem, state)  # 2
             if found is not None:
                 point, pairs = found

@@ -46,11 +46,11 @@ class Bracket:
         return Bracket(x, upper, lower, weights, self.steps + 1)
 
 
-State = TypeVar("State")
+MinMaxState = TypeVar("MinMaxState")
 
 
 @dataclass(frozen=True, kw_only=True)
-class MinMax(Solver[State], Generic[State]):
+class MinMax(Solver[MinMaxState], Generic[MinMaxState]):
     """A method for ``MeritProblem(base, Maximum(level))`` with convex functions.
 
     Parameters
@@ -82,7 +82,7 @@ class MinMax(Solver[State], Generic[State]):
         _check.count(owner, "budget", self.budget, least=1)
 
     @abstractmethod
-    def bracket(self, state: State) -> Bracket:
+    def bracket(self, state: MinMaxState) -> Bracket:
         """Return what is known of the minimum."""
 
     def set_up(self, *, longer: int, **goals: float) -> Self:
@@ -94,11 +94,11 @@ class MinMax(Solver[State], Generic[State]):
         allowed = self.accuracy * max(self.smallest, abs(bracket.upper))
         return bracket.upper < self.target or bracket.upper - bracket.lower <= allowed
 
-    def output(self, state: State) -> tuple[Array, None]:
+    def output(self, state: MinMaxState) -> tuple[Array, None]:
         """Return the best point."""
         return self.bracket(state).x, None
 
-    def verdict(self, state: State) -> Status | None:
+    def verdict(self, state: MinMaxState) -> Status | None:
         """Stop with a tight bracket, or at the end of the budget."""
         bracket = self.bracket(state)
         spent = bracket.stuck or bracket.steps >= self.budget

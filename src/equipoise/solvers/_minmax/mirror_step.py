@@ -14,7 +14,7 @@ import numpy as np
 from equipoise._problem import Saddle
 
 # The least weight of a function, so that it has a logarithm. Chosen, next to the least float.
-FLOOR = 1e-300
+LEAST_WEIGHT = 1e-300
 
 
 def block_sums(saddle: Saddle, of_pairs: np.ndarray) -> np.ndarray:
@@ -32,32 +32,25 @@ def entropy_weight(saddle: Saddle) -> float:
     return 2.0 * (1.0 + math.sqrt(k) * saddle.interval) ** 2
 
 
-def bregman(
-    saddle: Saddle, y: np.ndarray, alpha: np.ndarray, y0: np.ndarray, alpha0: np.ndarray
-) -> float:
-    """Return ``V(y, y0) = W sum y ln(y / y0) + sum_j y_i (alpha_j - alpha0_j)^2``."""
-    entropy = float(y @ np.log(y / y0))
-    return entropy_weight(saddle) * entropy + float(y[saddle.blocks] @ (alpha - alpha0) ** 2)
-
-
 def dual_step(
     saddle: Saddle, y: np.ndarray, alpha: np.ndarray, u: np.ndarray, v: np.ndarray, tau: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the minimiser of ``-<u, y> - <v, alpha~> + c sum_j alpha~_j^2 / y_i + V / tau``.
 
+    V is the Bregman divergence of omega, ``W sum y ln(y / y0) + sum_j y_i (alpha_j - alpha0_j)^2``.
     For fixed y it separates into one parabola for each alpha_j; what is left is entropic in y (Lemma 3).
     """
     c, I = saddle.bowl, saddle.interval  # noqa: E741
     new = np.clip((v + 2 * alpha / tau) / (2 * (c + 1 / tau)), -I, I)
     cost = -new * v + c * new**2 + (new - alpha) ** 2 / tau
-    logs = np.log(np.maximum(y, FLOOR)) - tau / entropy_weight(saddle) * (
+    logs = np.log(np.maximum(y, LEAST_WEIGHT)) - tau / entropy_weight(saddle) * (
         block_sums(saddle, cost) - u
     )
     weights = np.exp(logs - logs.max())
     return weights / weights.sum(), new
 
 
-def largest(saddle: Saddle, u: np.ndarray, v: np.ndarray) -> float:
+def largest_value(saddle: Saddle, u: np.ndarray, v: np.ndarray) -> float:
     """Return the maximum of ``<u, y> + <v, alpha~> - c sum_j alpha~_j^2 / y_i`` (Lemma 4)."""
     a = np.clip(v / (2 * saddle.bowl), -saddle.interval, saddle.interval)
     return float((u + block_sums(saddle, a * v - saddle.bowl * a**2)).max())

@@ -14,7 +14,7 @@ from equipoise.solvers._minmax.linearised_maximum import LinearisedMaximum
 from equipoise.solvers._minmax.minmax import Bracket, MinMax, functions, largest, lowest
 from equipoise.solvers._solver import Guarantee
 
-# Where there are so many planes, those without weight are dropped. Chosen.
+# Where there are this many planes, those without weight are dropped. Chosen.
 MAX_PLANES = 60
 
 # The centre moves where P falls by this share of the predicted decrease. Chosen, a customary value.

@@ -79,7 +79,7 @@ def jump(
     way, preconditioner = newton(problem, at, b, preconditioner, accuracy, row_accuracy, tol)  # 1-3
     if way is None:
         return None, preconditioner
-    landed = search(problem, at, way, b)  # 4
+    landed = first_accepted(problem, at, way, b)  # 4
     known = preconditioner.is_matrix and not way.raised
     if landed is None or landed.residual > FAST_JUMP * at.residual or not known:
         return landed, preconditioner
@@ -189,7 +189,7 @@ def direction(
     return JumpDirection(d, mu, float(slope @ d), rows, J, Z, raised)
 
 
-def search(problem: Problem, at: Pair, way: JumpDirection, b: float) -> Pair | None:
+def first_accepted(problem: Problem, at: Pair, way: JumpDirection, b: float) -> Pair | None:
     """Return the first point along the direction that line 4 accepts."""
     merit, values = AugmentedLagrangianMerit(way.mu, b), problem.at(at.x).values
     value, fall = merit(values)[0], min(0.0, way.slope)

@@ -7,11 +7,11 @@ from scipy.linalg import cho_solve
 
 from equipoise._problem import Problem
 from equipoise.solvers._newton.chord import FAST_JUMP, Chord
-from equipoise.solvers._newton.jump import JumpDirection, direction, search
+from equipoise.solvers._newton.jump import JumpDirection, direction, first_accepted
 from equipoise.solvers._newton.pair import Pair
 from equipoise.solvers._newton.preconditioner import Preconditioner, cholesky_factor
 
-# A Hessian that is not convex is raised by so many times ``b J'J``, one after the other, until it is: along
+# A Hessian that is not convex is raised by this many times ``b J'J``, one after the other, until it is: along
 # the constraints a large multiple changes no direction. Chosen.
 RAISED_BY = (1.0, 10.0, 100.0)
 
@@ -29,7 +29,7 @@ def known_jump(
     way = _way(problem, at, b, H, known)
     if way is None:
         return None, known
-    landed = search(problem, at, way, b)
+    landed = first_accepted(problem, at, way, b)
     if landed is None or landed.residual > FAST_JUMP * at.residual or way.raised:
         return landed, known
     return Chord(way.rows, way.J, way.Z, known).follow(problem, landed, tol), known

@@ -10,11 +10,11 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from equipoise._array import Array, quiet
 from equipoise.solvers._newton.remembered import Notes, Remembered
 
-# Where conjugate gradients needed at most so many products, the estimate is good as it is. Their directions
+# Where conjugate gradients needed at most this many products, the estimate is good as it is. Their directions
 # are not remembered then: they would be out of date when they are needed. Chosen.
 NOTHING_TO_LEARN = 2
 
-# Where they needed more than so many, the estimate is made anew before the next step. Chosen.
+# Where they needed more than this many, the estimate is made anew before the next step. Chosen.
 MAX_PRODUCTS_IF_GOOD = 5
 
 # Added to the diagonal of an estimate before it is factored, relative to the diagonal's mean; raised

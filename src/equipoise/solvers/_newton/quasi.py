@@ -9,13 +9,13 @@ import numpy as np
 from equipoise._array import Array
 from equipoise._problem import Problem
 from equipoise.solvers._newton.hessian import hessian
-from equipoise.solvers._newton.jump import newton, search
+from equipoise.solvers._newton.jump import first_accepted, newton
 from equipoise.solvers._newton.limited_memory import LimitedMemory
 from equipoise.solvers._newton.pair import Pair
 from equipoise.solvers._newton.state import State
 
-# Jumps in a row that did not halve the least residual, after which so many steps are taken without them.
-# Chosen on thirteen generated problems with 400 to 10,000 variables: with less patience, or much
+# Jumps in a row that did not halve the least residual, and the steps that are then taken without them. Chosen
+# on thirteen generated problems with 400 to 10,000 variables: with less patience, or much
 # more, narrow curved valleys take more evaluations, or more steps.
 PATIENCE, STEPS_WITHOUT = 40, 20
 
@@ -42,7 +42,7 @@ def quasi_jump(problem: Problem, state: State, size: int) -> tuple[Pair | None, 
     if state.slow % (PATIENCE + STEPS_WITHOUT) >= PATIENCE:
         return None, state
     way = newton(problem, at, state.b, known, 1.0, 1.0, 0.0)[0]  # 2
-    landed = None if way is None else search(problem, at, way, state.b)
+    landed = None if way is None else first_accepted(problem, at, way, state.b)
     if way is None or landed is None:
         return None, replace(state, slow=PATIENCE)
     before = at.gradient + (landed.lam - at.lam)[way.rows] @ way.J

@@ -102,7 +102,7 @@ class Backtracking(StepSize):
             if square == 0.0:
                 return at_x, n, n
             rise = at_x.objective - at_y.objective - dot(g, d)  # beyond the linear part
-            if square / n <= TOO_CLOSE * rounding(y) * abs(at_y.objective):
+            if square / n <= TOO_CLOSE * unit_rounding(y) * abs(at_y.objective):
                 rise = 0.5 * dot(at_x.gradient(0) - g, d)
             curvature = 2 * rise / square
             if curvature * n <= 1.0:
@@ -110,6 +110,6 @@ class Backtracking(StepSize):
             n = max(SMALLEST_CUT * n, min(LEAST_CUT * n, SAFETY / curvature))
 
 
-def rounding(x: Array) -> float:
+def unit_rounding(x: Array) -> float:
     """Return the relative rounding error of a number in the precision of `x`."""
     return float(namespace(x).finfo(x.dtype).eps)

@@ -23,10 +23,10 @@ DOUBT = 2.0
 # far above rounding errors, far below the size of x. Chosen.
 PROBE = 1e-5
 
-# Up to so many constraints, the gradient of each is formed to measure them all; chosen.
+# Up to this many constraints, the gradient of each is formed to measure them all; chosen.
 FEW_CONSTRAINTS = 32
 
-# Of more constraints, so many sums of gradients with random signs stand for all. Where all gradients are
+# Of more constraints, this many sums of gradients with random signs stand for all. Where all gradients are
 # parallel, which is the worst, the estimate is less than half of the truth with probability 0.02.
 PROBES = 8
 

@@ -12,7 +12,7 @@ from scipy.sparse.linalg import ArpackError, eigs
 from equipoise import _check
 from equipoise.sets._simplex import Simplex
 
-# Up to so many weights, least squares is as fast as Arnoldi's method. Chosen.
+# Up to this many weights, least squares is as fast as Arnoldi's method. Chosen.
 MAX_WEIGHTS_FOR_LEAST_SQUARES = 100
 
 # A stationary distribution is accepted where the absolute values of its errors sum up to at most this: a

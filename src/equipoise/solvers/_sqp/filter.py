@@ -16,7 +16,7 @@ SLOPE_POWER, VIOLATION_POWER, SUFFICIENT_DECREASE = 2.3, 1.1, 1e-4
 
 # The violation at which Armijo's rule comes in, and the most that is ever accepted, as multiples of that
 # at the start or of 1; values of Waechter & Biegler 2006.
-SMALL, MOST = 1e-4, 1e4
+SMALL_VIOLATION, LARGEST_VIOLATION = 1e-4, 1e4
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Filter:
     @property
     def most(self) -> float:
         """The largest violation that is ever accepted."""
-        return MOST * self.start
+        return LARGEST_VIOLATION * self.start
 
     def admits(self, violation: float, objective: float) -> bool:
         """Whether a point is better than every pair in one of the two."""
@@ -39,7 +39,7 @@ class Filter:
 
     def armijo(self, violation: float, slope: float, s: float) -> bool:
         """Whether a step of length `s` is one for the objective, which must then fall enough."""
-        if slope >= 0 or violation > SMALL * self.start:
+        if slope >= 0 or violation > SMALL_VIOLATION * self.start:
             return False
         return bool(s * (-slope) ** SLOPE_POWER > violation**VIOLATION_POWER)
 

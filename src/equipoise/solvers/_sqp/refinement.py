@@ -29,14 +29,14 @@ PROBED_FROM = 40
 # The second with 3, 4, 5, 6, 8 and 20 on COMPAS: 3 takes the least work to a good point.
 MAX_PRODUCTS, MAX_AMONG_FEW = 6, 3
 
-Product = Callable[[np.ndarray], np.ndarray]
+HessianProduct = Callable[[np.ndarray], np.ndarray]
 
 Hessian = Callable[[Point, np.ndarray, Array], Callable]
 """A point, weights of the functions and the weighted sum of gradients there, to products with the weighted
 sum of Hessians."""
 
 
-def sharpened(problem: Problem, state: State, hessian: Hessian | None) -> State:
+def with_better_step(problem: Problem, state: State, hessian: Hessian | None) -> State:
     """Return the state with a better step, and a better B, where there are products that pay.
 
     They are spent right before the step that they are for: an iterate that ends the run needs none.
@@ -59,7 +59,7 @@ def sharpened(problem: Problem, state: State, hessian: Hessian | None) -> State:
     return replace(state, B=H - bend, s=answer.s, lam=answer.lam, fresh=False, exact=True)
 
 
-def _product(point: Point, state: State, hessian: Hessian) -> Product:
+def _product(point: Point, state: State, hessian: Hessian) -> HessianProduct:
     """Return products with the Hessian of the Lagrangian at the iterate."""
     weights = np.concatenate(([1.0], state.lam))
     product = hessian(point, weights, like(weights @ state.J, point.x))
@@ -67,7 +67,7 @@ def _product(point: Point, state: State, hessian: Hessian) -> Product:
 
 
 def refined(
-    program: QuadraticProgram, answer: Answer, product: Product, enough: float, fresh: bool
+    program: QuadraticProgram, answer: Answer, product: HessianProduct, enough: float, fresh: bool
 ) -> tuple[np.ndarray, Answer]:
     """Solve the quadratic program with the exact Hessian A in place of the model H, by products with A.
 

@@ -11,7 +11,7 @@ from equipoise.solvers._parts.try_at import try_at
 from equipoise.solvers._sqp.quadratic_program import QuadraticProgram
 from equipoise.solvers._sqp.state import State
 
-# Dampings that are tried, each so many times the one before; and the factor after a success. Chosen.
+# How many dampings are tried; the factor from each to the next; and the factor after a success. Chosen.
 TRIES, STRONGER, WEAKER = 8, 10.0, 0.1
 
 # The least damping, and the least curvature of a variable relative to the others', so that the matrix is not

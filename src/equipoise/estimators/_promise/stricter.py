@@ -1,4 +1,4 @@
-"""What a fit goes by where bounds are to hold on more than the rows it is fitted to."""
+"""Fits under stricter bounds, so that the bounds asked for hold on more than the rows fitted to."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from equipoise.estimators._training import Training
 from equipoise.problems import LearningProblem
 
 
-class Way(Protocol):
-    """A way to a model, such as `Walk`, which tightens bounds until what is left can be promised."""
+class StricterFit(Protocol):
+    """A way to find a model, such as `Walk`, which tightens bounds until what is left can be promised."""
 
     def fit(
         self,
