@@ -150,6 +150,13 @@ def test_sealed_rubbish_anywhere_in_the_run(whole, tmp_path):
                 path_here.write_bytes(joined(crafted, arrays))
                 with contextlib.suppress(CheckpointError):
                     go(path_here)  # harmless, such as another time that the run took
+    lam = fields["best"]["fields"]["multipliers"]  # one entry fewer than weights have
+    crafted = dict(
+        text, contents=dict(text["contents"], fields=fields | {"pulled": {"list": [lam]}})
+    )
+    path_here.write_bytes(joined(crafted, arrays))
+    with pytest.raises(CheckpointError, match="weights of another number of functions"):
+        go(path_here)
     missing = {key: value for key, value in fields.items() if key != "t"}
     crafted = dict(text, contents=dict(text["contents"], fields=missing))
     assert is_refused_or_the_same(joined(crafted, arrays), tmp_path / "run", result)

@@ -271,6 +271,23 @@ def test_products_make_the_step_exact():
         assert len(products) == count
 
 
+def test_another_model_has_the_same_rows():
+    rng = np.random.default_rng(5)
+    M, g = rng.normal(size=(3, 3)), rng.normal(size=3)
+    known = program(
+        [1.0, -2.0, 3.0], [0.1, -0.2], rng.normal(size=(2, 3)), np.diag([1.0, 9.0, 4.0])
+    )
+    known.solve()
+    H = M @ M.T + np.eye(3)
+    fresh = replace(known, H=H, g=g).solve()
+    other = known.with_model(H, g)
+    assert other._paired is known._paired
+    np.testing.assert_allclose(other.solve().s, fresh.s, atol=1e-9)
+    np.testing.assert_allclose(other.solve().lam, fresh.lam, atol=1e-9)
+    none = program([0.0], [1.0, 1.0], [[1.0], [-1.0]])
+    assert none.with_model(np.eye(1), np.ones(1)).solve() is None
+
+
 def test_negative_curvature_leaves_the_step():
     known = program([1.0, 0.0, 0.0], [], np.empty((0, 3)))
     answer = known.solve()

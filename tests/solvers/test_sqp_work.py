@@ -65,6 +65,29 @@ def test_of_an_opposite_pair_one_gradient_is_computed():
         assert len(problem.gradients_at) == 3 + 2 * t
 
 
+def test_of_an_opposite_pair_the_gradient_of_the_larger_function_is_computed():
+    pulled, J = [], np.array([[3.0, 4.0], [1.0, 2.0], [-1.0, -2.0]])
+    pairs = Opposites.among(np.array([0.0, -1.0, -1.0]), J)
+    for values, larger in (([0.0, -0.5, -1.5], 1), ([0.0, -1.5, -0.5], 2)):
+        pulled.clear()
+        point = Point(np.zeros(2), np.array(values), lambda w: pulled.append(w) or w @ J)
+        np.testing.assert_array_equal(pairs.gradients(point), J)
+        assert [int(w.argmax()) for w in pulled] == [0, larger]
+
+
+def test_an_examination_on_the_way_takes_no_gradient_of_its_own():
+    problem, computed = Parity(), []
+    result = solve(
+        problem,
+        SQP(tol=1e-14),
+        max_steps=6,
+        second_order=False,
+        callback=lambda _: computed.append(len(problem.gradients_at)),
+    )
+    assert [row.step for row in result.trace.rows][:2] == [0, 3]
+    assert computed == [3 + 2 * t for t in range(1, 7)]
+
+
 def test_all_gradients_are_computed_where_the_method_stops():
     problem = Parity()
     result = solve(problem, SQP(tol=1e-8), tol=1e-8, second_order=False)

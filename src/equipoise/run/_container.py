@@ -39,7 +39,7 @@ class Form:
         return self.title + f"{self.version}\n".encode()
 
 
-CHECKPOINT = Form("checkpoint", 2, "run")  # the second version of its form
+CHECKPOINT = Form("checkpoint", 3, "run")  # the third version of its form
 MAGIC = CHECKPOINT.line
 LENGTH = 8  # bytes of the length of the text, the lowest first
 

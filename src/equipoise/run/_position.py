@@ -28,3 +28,4 @@ class Position:
     counter: Counter
     latest: Array | None  # where the latest evaluation was
     earlier: list[Array]  # where those were that are remembered
+    pulled: list[np.ndarray]  # weights of the gradients at hand of the latest

@@ -64,7 +64,7 @@ class Run:
         else:
             self.watch = Stopwatch(stored.seconds)
             self.rng.bit_generator.state = stored.rng
-            self.watched.resume(stored.latest, stored.earlier)
+            self.watched.resume(stored.latest, stored.earlier, stored.pulled)
             restarted = stored.departures.restart(solver)
             place = (stored.t, stored.state, restarted.output(stored.state))
             self.at = self.position(*place, restarted, stored.departures)
@@ -131,10 +131,11 @@ class Run:
         """Return the place after step `t`, with all that a checkpoint needs of it."""
         place = (t, state, previous, solver, departures)
         if self.store is None:
-            return Position(*place, {}, self.counter, None, [])
+            return Position(*place, {}, self.counter, None, [], [])
         rng, latest = self.rng.bit_generator.state, self.watched.latest
         earlier = [point.x for point in self.watched.earlier]
-        return Position(*place, rng, replace(self.counter), latest, earlier)
+        pulled = self.watched.pulled
+        return Position(*place, rng, replace(self.counter), latest, earlier, pulled)
 
     def save(self) -> None:
         """Write the checkpoint, if there is one."""
@@ -142,5 +143,5 @@ class Run:
             return
         at, examined, identity = self.at, self.examined, self.store.identity
         rest = (examined.trace, examined.best, examined.due, self.watch.seconds, at.departures)
-        place = (at.t, at.state, at.rng, at.counter, at.latest, at.earlier)
+        place = (at.t, at.state, at.rng, at.counter, at.latest, at.earlier, at.pulled)
         self.store.save(StoredRun(identity, *place, *rest))

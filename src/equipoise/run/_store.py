@@ -32,6 +32,7 @@ class StoredRun:
     counter: Counter
     latest: Array | None  # where the latest evaluation was
     earlier: list[Array]  # where those were that are remembered
+    pulled: list[np.ndarray]  # weights of the gradients at hand of the latest
     trace: Trace
     best: Certificate | None
     due: int  # the step of the next examination
@@ -87,6 +88,8 @@ class RunStore:
         points = (x, x if stored.latest is None else stored.latest, *stored.earlier)
         if any(tuple(point.shape) != (self._problem.dim,) for point in points):
             return "it has a point of another dimension"
+        if any(tuple(w.shape) != (self._problem.n_constraints + 1,) for w in stored.pulled):
+            return "it has weights of another number of functions"
         if stored.best is None:
             return None
         then = Measured(stored.best.values[None], tolerance(self._problem, self._x0))

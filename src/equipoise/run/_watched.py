@@ -11,6 +11,7 @@ import numpy as np
 from equipoise._array import Array, all_finite, square
 from equipoise._problem import Kinks, NonFiniteError, Point, Problem, Saddle
 from equipoise.problems._answers import checked_at
+from equipoise.run._pulled import Pulled
 
 # With at most the first number of variables, the latest points are remembered: as many as there are
 # variables, and the second number more. Chosen: a look at the curvature takes one point for each direction,
@@ -50,7 +51,7 @@ class WatchedProblem(Problem):
         self._evaluated: Point | None = None  # the base's latest point
         self._latest: Point | None = None  # the same, counted and checked
         self._square = 0.0  # of its `x`
-        self._pulled: tuple[np.ndarray, np.ndarray] | None = None  # its latest weights and gradient
+        self._pulled = Pulled()  # its gradients
         kept = base.dim + MORE_THAN_DIM if base.dim <= MAX_DIM_REMEMBERED else 0
         self._earlier: deque[Point] = deque(maxlen=kept)  # the base's latest ones without products
         self._smoothed: tuple[float, WatchedProblem | None] | None = None  # the latest width
@@ -64,7 +65,7 @@ class WatchedProblem(Problem):
             return self._latest
         self._counter.values += 1
         self._square = square(x)  # notices an `x` that was changed in place
-        self._pulled = None
+        self._pulled = Pulled()
         evaluated = checked_at(self._base, x)
         self._latest = self._watched(evaluated, self._counter)
         self._evaluated = evaluated
@@ -92,7 +93,14 @@ class WatchedProblem(Problem):
                 replace(evaluated, x=0.0 + evaluated.x)
             )  # `x` may be changed in place
 
-    def resume(self, latest: Array | None, earlier: Sequence[Array]) -> None:
+    @property
+    def pulled(self) -> list[np.ndarray]:
+        """The weights of the gradients that are at hand of the latest evaluation."""
+        return self._pulled.weights
+
+    def resume(
+        self, latest: Array | None, earlier: Sequence[Array], pulled: Sequence[np.ndarray]
+    ) -> None:
         """Go on as if the evaluations, counted in an earlier part of the run, were at hand."""
         for x in earlier:
             self._remember(checked_at(self._base, x))
@@ -100,11 +108,14 @@ class WatchedProblem(Problem):
             self._square = square(latest)
             self._evaluated = checked_at(self._base, latest)
             self._latest = self._watched(self._evaluated, self._counter)
+            for weights in pulled:
+                self._pulled.note(weights, self._evaluated.vjp(weights))
 
     def forget(self) -> None:
         """Let go of the latest evaluation: it refers back here, and its arrays are large."""
         self._forget_smoothed()
-        self._evaluated = self._latest = self._pulled = None
+        self._evaluated = self._latest = None
+        self._pulled = Pulled()
         self._earlier.clear()
 
     def free(self, x: Array) -> Point:
@@ -112,12 +123,11 @@ class WatchedProblem(Problem):
         point = self._evaluated
         if point is None or point.x is not x or self._square != square(x):
             return self._watched(checked_at(self._base, x), Counter())
-        known, vjp = self._pulled, point.vjp
+        pulled, vjp = self._pulled, point.vjp
 
         def pull(weights: np.ndarray) -> Array:
-            if known is not None and np.array_equal(known[0], weights):
-                return known[1].copy()
-            return vjp(weights)
+            known = pulled.gradient(weights)
+            return vjp(weights) if known is None else known
 
         return self._watched(replace(point, vjp=pull), Counter())
 
@@ -138,7 +148,7 @@ class WatchedProblem(Problem):
                     f"The gradient of {self._culprit(point, weights)} is not finite."
                 )
             if point is self._evaluated and isinstance(gradient, np.ndarray):
-                self._pulled = np.array(weights), gradient.copy()
+                self._pulled.note(weights, gradient)
             return gradient
 
         def jacobian(indices: np.ndarray) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ class LinearRows:
         B = _empty(b.size, 0) if B is None else B
         return LinearRows(np.full(dim, low), np.full(dim, high), A, B, b)
 
-    @property
+    @cached_property
     def unbounded(self) -> bool:
         """Whether no variable has a bound of its own."""
         return bool((self.low == -np.inf).all() and (self.high == np.inf).all())
@@ -51,6 +51,15 @@ class LinearRows:
             B=block_diag([part.B for part in parts], format="csr"),
             b=np.concatenate([part.b for part in parts]),
         )
+
+
+@lru_cache(maxsize=64)
+def free_rows(dim: int) -> LinearRows:
+    """Return rows that leave every step free."""
+    rows = LinearRows.of(dim)
+    for array in (rows.low, rows.high, rows.b):
+        array.flags.writeable = False  # others get the same ones
+    return rows
 
 
 @lru_cache(maxsize=64)

@@ -10,7 +10,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from equipoise._array import Array
-from equipoise.sets._linear_rows import LinearRows
+from equipoise.sets._linear_rows import LinearRows, free_rows
 from equipoise.sets._set import Set
 
 
@@ -44,4 +44,4 @@ class WholeSpace(Set):
 
     def linear_rows(self, x: np.ndarray) -> LinearRows:
         """Return the steps from `x` that stay in the set."""
-        return LinearRows.of(x.size)
+        return free_rows(x.size)

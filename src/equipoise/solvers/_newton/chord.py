@@ -17,8 +17,10 @@ from equipoise.solvers._newton.pair import Pair, pair_at
 from equipoise.solvers._newton.preconditioner import Preconditioner
 from equipoise.solvers._parts.try_at import try_at
 
-# Chord steps follow a jump only where it left at most this share of the residual. Chosen.
-FAST_JUMP = 0.1
+# Chord steps follow a jump only where it left at most this share of the residual. Measured with 0.05, 0.1,
+# 0.2, 0.3 and 0.5 on a9a, bank and COMPAS with two or four constraints: 0.2 takes 5 % less work to a good
+# point than 0.1 and 2 % less to the end, 0.3 takes 13 % and 4 % more.
+FAST_JUMP = 0.2
 
 # Another chord step follows where the last one left at most this share of the residual. Chosen.
 WORTH_ANOTHER = 0.2

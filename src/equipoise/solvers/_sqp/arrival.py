@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from equipoise._array import to_numpy
+from equipoise._array import norm, to_numpy
 from equipoise._problem import Point, Problem
 from equipoise.certificate import Residuals
 from equipoise.solvers._parts.linear_rows import linear_rows
@@ -132,7 +132,7 @@ def _residual(problem: Problem, state: State, lam: np.ndarray) -> float:
 def _jumps(state: State, s: np.ndarray, change: np.ndarray) -> bool:
     """Whether a gradient has changed as much within a short step as it does where it jumps."""
     x = to_numpy(state.x) / state.unit
-    if np.linalg.norm(s / state.unit) > SHORT * max(1.0, float(np.linalg.norm(x))):
+    if norm(s / state.unit) > SHORT * max(1.0, norm(x)):
         return False
     steep = np.linalg.norm(change * state.unit, axis=1)
     return bool((state.merit.weights * steep > JUMP).any())

@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from equipoise._array import all_finite
+
 # Powell's damping: curvature along a step is taken to be at least this share of what the model had.
 # His value (Powell 1978).
 LEAST_SHARE = 0.2
@@ -62,8 +64,8 @@ def updated(B: np.ndarray, s: np.ndarray, y: np.ndarray) -> np.ndarray:
         share = (model - goal) / (model - seen)
         y = share * y + (1 - share) * Bs
         seen = float(s @ y)
-    new = B - np.outer(Bs / model, Bs) + np.outer(y / seen, y)
-    return new if np.isfinite(new).all() else B
+    new = B - (Bs / model)[:, None] * Bs + (y / seen)[:, None] * y
+    return new if all_finite(new.ravel()) else B
 
 
 def shrunk(B: np.ndarray, s: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -18,7 +18,7 @@ ROUNDING = 4 * float(np.finfo(float).eps)
 class Opposites:
     """Pairs of functions whose gradients were opposite at the start, and whose sum has never changed.
 
-    As long as that is so, the second gradient of a pair is taken to be minus the first. Steps are made
+    As long as that is so, one gradient of a pair is taken to be minus the other. Steps are made
     of it, but no verdict: the sum may also bend in a direction that no step has taken.
     """
 
@@ -48,15 +48,21 @@ class Opposites:
         return Opposites(self.first[same], self.second[same], self.sums[same])
 
     def gradients(self, point: Point) -> np.ndarray:
-        """Return the gradients of all functions (m + 1, d), one of each pair computed."""
+        """Return the gradients of all functions (m + 1, d), one of each pair computed.
+
+        That is the one of the larger function: it is active if one is, and then the examiner needs it.
+        """
         every = range(point.values.size)
         if self.first.size == 0:
             return to_numpy(point.gradients(every))
-        taken = set(self.second.tolist())
+        larger = point.values[self.first] >= point.values[self.second]
+        own = np.where(larger, self.first, self.second)
+        other = np.where(larger, self.second, self.first)
+        taken = set(other.tolist())
         computed = [i for i in every if i not in taken]
         J = np.empty((len(every), point.x.shape[0]))
         J[computed] = to_numpy(point.gradients(computed))
-        J[self.second] = -J[self.first]
+        J[other] = -J[own]
         return J
 
 

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Self
 
 import numpy as np
 
 from equipoise._array import TINY
 from equipoise.sets import LinearRows
 from equipoise.solvers._sqp.opposites import opposite_rows
-
-# What is added to the diagonal, relative to it, and the tolerance of the solver, whose variables, rows and
-# right-hand sides are scaled to about 1; tried in turn where the solver fails on a matrix that is nearly
-# singular. Chosen: the first near the rounding error, as the last steps of a run depend on it.
-RIDGES = ((0.0, 1e-12), (1e-8, 1e-9), (1e-4, 1e-6))
-
-# The curvature of variables that have none (those of `LinearRows.B`, and the slacks), relative to the
-# others. Chosen: small enough not to be felt, large enough to factorise.
-SLIGHT = 1e-8
+from equipoise.solvers._sqp.scaled_rows import SLIGHT, ScaledRows
 
 # The price of exceeding a row by its length, relative to the largest slope of the objective in well-scaled
 # units: feasibility comes first. Chosen.
 PRICE = 100.0
-
-EQUATION = 5  # how the solver marks a row whose two bounds agree
 
 
 @dataclass(frozen=True)
@@ -52,6 +44,30 @@ class QuadraticProgram:
 
     def solve(self) -> Answer | None:
         """Return the minimiser; None where the rows exclude each other."""
+        if self._paired is None:
+            return None
+        scaled, i, j, lengths = self._paired
+        found = scaled.minimise(self.H, self.g)
+        if found is None:
+            return None
+        (s, mu), two = found, j >= 0
+        lam = np.zeros(self.f.size)
+        lam[i] = np.maximum(mu, 0.0) / lengths
+        lam[j[two]] = np.maximum(-mu[two], 0.0) / lengths[two]
+        return Answer(s, lam)
+
+    def with_model(self, H: np.ndarray, g: np.ndarray) -> Self:
+        """Return the program with another model, in the units of this one: its rows are ready for it."""
+        changed = replace(self, H=H, g=g)
+        changed.__dict__["_paired"] = self._paired
+        return changed
+
+    @cached_property
+    def _paired(self) -> tuple[ScaledRows, np.ndarray, np.ndarray, np.ndarray] | None:
+        """The rows of `solve`, the functions i and j that each is made of, and its length.
+
+        None where they exclude each other.
+        """
         unit, lengths = self._units()
         i, j = opposite_rows(self.J)
         if not lengths.all():
@@ -66,14 +82,7 @@ class QuadraticProgram:
         if (low > high).any():
             return None
         A = self.J[i] * (unit / lengths[i][:, None])
-        found = self._minimise(self.H, self.g, unit, A, low, high)
-        if found is None:
-            return None
-        s, mu = found
-        lam = np.zeros(self.f.size)
-        lam[i] = np.maximum(mu, 0.0) / lengths[i]
-        lam[j[two]] = np.maximum(-mu[two], 0.0) / lengths[j[two]]
-        return Answer(s, lam)
+        return ScaledRows.of(self.rows, unit, A, low, high), i, j, lengths[i]
 
     def room(self, s: np.ndarray, p: np.ndarray) -> float:
         """Return the largest t for which ``s + t p`` keeps all rows; `s` and ``s + p`` keep them."""
@@ -115,7 +124,8 @@ class QuadraticProgram:
         )
         free = np.full(k, -np.inf)
         bounds = np.zeros(k), np.full(k, np.inf)
-        found = self._minimise(H, g, wide, A, free, -self.f[used] / lengths[used], bounds)
+        high = -self.f[used] / lengths[used]
+        found = ScaledRows.of(self.rows, wide, A, free, high, bounds).minimise(H, g)
         if found is None:
             return None
         s, mu = found
@@ -129,53 +139,3 @@ class QuadraticProgram:
         unit = np.maximum(1.0 / np.sqrt(bend), TINY)
         scaled = self.J * unit
         return unit, np.sqrt((scaled * scaled).sum(axis=1))
-
-    def _minimise(
-        self,
-        H: np.ndarray,
-        g: np.ndarray,
-        unit: np.ndarray,
-        A: np.ndarray,
-        low: np.ndarray,
-        high: np.ndarray,
-        bounds: tuple[np.ndarray, np.ndarray] | None = None,
-    ) -> tuple[np.ndarray, np.ndarray] | None:
-        """Solve over the variables, more of them with their `bounds`, and those of the domain's rows."""
-        from daqp import solve
-
-        rows, n, k = self.rows, g.size, high.size
-        d, e = self.g.size, rows.B.shape[1]
-        matrix, target = H * (unit[:, None] * unit), unit * g
-        if rows.b.size:
-            more = np.hstack((rows.A.toarray() * unit[:d], np.zeros((rows.b.size, n - d))))
-            if e:
-                pad = np.zeros((n, e))
-                matrix = np.block([[matrix, pad], [pad.T, SLIGHT * np.eye(e)]])
-                target = np.concatenate((target, np.zeros(e)))
-                A = np.hstack((A, np.zeros((k, e))))
-                more = np.hstack((more, rows.B.toarray()))
-            size = np.maximum(np.sqrt((more * more).sum(axis=1)), TINY)
-            A = np.vstack((A, more / size[:, None]))
-            low = np.concatenate((low, np.full(size.size, -np.inf)))
-            high = np.concatenate((high, rows.b / size))
-        tau = max(float(np.abs(target).max()), float((-high).max(initial=TINY)))
-        bounded = 0 if bounds is None and rows.unbounded else n + e
-        if bounded:
-            least, most = bounds or (np.empty(0), np.empty(0))
-            edge = np.full(e, np.inf)
-            high = np.concatenate((np.concatenate((rows.high, most)) / unit, edge, high))
-            low = np.concatenate((np.concatenate((rows.low, least)) / unit, -edge, low))
-        upper, lower = high / tau, low / tau
-        sense = np.where(upper == lower, np.int32(EQUATION), np.int32(0))
-        for ridge, tol in RIDGES:
-            if ridge:
-                matrix = matrix + ridge * np.eye(n + e)
-            p, _, flag, info = solve(
-                matrix, target / tau, A, upper, lower, sense, primal_tol=tol, dual_tol=tol
-            )
-            if flag == 1 and np.isfinite(p).all():
-                mu = info["lam"][bounded : bounded + k] * tau
-                return p[:n] * unit * tau, mu
-            if flag == -1:
-                return None
-        return None

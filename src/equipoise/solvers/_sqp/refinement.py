@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from equipoise._array import Array, like, to_numpy
+from equipoise._array import Array, like, norm, to_numpy
 from equipoise._problem import Point, Problem
 from equipoise.solvers._sqp.arrival import program_at
 from equipoise.solvers._sqp.curvature import probed, rescaled, updated
@@ -89,11 +89,11 @@ def refined(
         if k == 0 and fresh:
             H = rescaled(H, p, Ap)
         H = updated(H, p, Ap)  # 2
-        if float(np.linalg.norm(missed)) <= enough:
+        if norm(missed) <= enough:
             break
         t = min(-float((g + exact) @ p) / curve, program.room(s, p))
         s, exact = s + t * p, exact + t * Ap
-        better = replace(program, H=H, g=g + exact - H @ s).solve()  # 3
+        better = program.with_model(H, g + exact - H @ s).solve()  # 3
         if better is None:
             break
         answer = better
