@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from equipoise import Facts, Problem
+from equipoise import Facts, Point, Problem
 
 
 class PlainProblem(Problem):
@@ -20,5 +18,4 @@ class PlainProblem(Problem):
 
     def at(self, x):
         point = self.problem.at(x)
-        hvp = point.hvp if self.products else None
-        return replace(point, hvp=hvp, curvature=None, jacobian=None)
+        return Point(point.x, point.values, point.vjp, point.hvp if self.products else None)

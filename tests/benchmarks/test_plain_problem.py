@@ -27,6 +27,7 @@ def test_a_plain_problem_has_the_functions_of_its_origin_alone(problem, products
     assert np.array_equal(point.vjp(weights), origin.vjp(weights))
     assert (point.hvp is not None) == products
     assert not products or np.array_equal(point.hvp(weights, v), origin.hvp(weights, v))
-    assert (point.curvature, point.jacobian) == (None, None)
+    assert not any((point.curvature, point.jacobian, point.push, point.matrix))
     assert plain.facts == Facts()
     assert origin.curvature is not None
+    assert origin.push is not None
