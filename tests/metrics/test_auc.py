@@ -35,7 +35,7 @@ def double_loop(scores, above, below, weight, tie):
 
 @pytest.mark.parametrize("scores", SCORES.values(), ids=SCORES)
 @pytest.mark.parametrize(("ties", "tie"), [("half", 0.5), ("strict", 0.0)])
-def test_subsets_agree_with_the_double_loop(scores, ties, tie):
+def test_t6_8_subsets_agree_with_the_double_loop(scores, ties, tie):
     above, below = RNG.random(N) < 0.5, RNG.random(N) < 0.5  # they overlap
     for weight in (None, WEIGHT):
         w = np.ones(N) if weight is None else weight

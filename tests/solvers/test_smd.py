@@ -166,21 +166,32 @@ def test_t6_3_the_bregman_divergence_follows_from_its_definition(seed):
 
 
 def test_t6_4_the_upper_estimate_is_the_maximum_over_the_dual_points():
+    """No sampled point is above it, and the best point of a fine grid comes as close as the grid is fine."""
     rng = np.random.default_rng(0)
     for _ in range(5):
         saddle = with_constants(rng)
         u, v = rng.normal(size=3), 2 * rng.normal(size=5)
-        sampled = -np.inf
-        for y, alpha in (random_dual(rng, saddle.interval) for _ in range(2000)):
-            corner = np.eye(3)[y.argmax()]
-            for weights in (y, corner):
-                shares = weights[BLOCK]
-                value = u @ weights + v @ (shares * alpha) - saddle.bowl * shares @ alpha**2
-                sampled = max(sampled, value)
-        assert sampled <= largest_value(saddle, u, v) <= sampled + 0.5
+
+        def value(weights, alpha, u=u, v=v, bowl=saddle.bowl):
+            shares = weights[BLOCK]
+            return u @ weights + v @ (shares * alpha) - bowl * shares @ alpha**2
+
+        bound, I = largest_value(saddle, u, v), saddle.interval  # noqa: E741
+        for _ in range(2000):
+            assert value(*random_dual(rng, I)) <= bound + 1e-12
+        grid, best = np.linspace(-I, I, 1001), -np.inf
+        for corner in np.eye(3):
+            alpha = np.zeros(5)
+            for j in range(5):  # no pair's part depends on the alpha of another
+                unit = np.eye(5)[j]
+                own = [value(corner, alpha + (g - alpha[j]) * unit) for g in grid]
+                alpha = alpha + (grid[int(np.argmax(own))] - alpha[j]) * unit
+            best = max(best, value(corner, alpha))
+        half = I / 1000  # of the distance of two points of the grid; a block has at most two pairs
+        assert best - 1e-12 <= bound <= best + 2 * saddle.bowl * half**2
 
 
-@pytest.mark.parametrize(("r", "H"), [(0.6, -0.05), (0.42, -0.02372)])
+@pytest.mark.parametrize(("r", "H"), [(0.6, -0.05), (0.42, -0.02372), (0.365883, 0.0)])
 def test_t6_5_the_estimate_bounds_from_above_and_tightens(r, H):
     problem = instance()
     gaps = []
@@ -201,6 +212,19 @@ def test_the_reference_figures():
     assert result.nit == 3000
     assert solver.upper(problem, result.state) == pytest.approx(-0.04901, abs=5e-6)
     assert level_function(problem, 0.6, result.x) == pytest.approx(-0.04987, abs=5e-6)
+
+
+@pytest.mark.parametrize(
+    ("options", "U"), [({}, -0.0197), ({"dual_step": InverseSqrt(1.0)}, 0.004)]
+)
+def test_the_default_step_of_the_dual_variables_finds_a_low_level_feasible(options, U):
+    """With a dual step as small as the primal one the estimate stays positive, though H is -0.0237."""
+    solver = SMD(level=0.42, steps=5000, **options)
+    problem = instance()
+    result = solve(problem, solver, max_steps=5000)
+    assert solver.upper(problem, result.state) == pytest.approx(
+        U, abs=0.5 * 10.0 ** -(4 if U < 0 else 3)
+    )
 
 
 def test_needs_a_min_max_form():

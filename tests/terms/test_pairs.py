@@ -12,7 +12,9 @@ from equipoise.terms import (
     Scores,
     SigmoidPair,
     SquaredHingePair,
+    _lattice_cells,
 )
+from equipoise.terms._lattice_cells import LatticeCells
 
 FUNCTIONS = {
     "sigmoid": SigmoidPair(),
@@ -224,3 +226,29 @@ def test_wrong_input(change, message):
     }
     with pytest.raises(ValueError, match=message):
         PairSums(SigmoidPair(), **{**given, **change})
+
+
+@pytest.mark.parametrize(("kept", "made"), [(10**6, 1), (0, 5)])
+def test_powers_of_few_rows_are_made_once_and_of_many_each_time(monkeypatch, kept, made):
+    """The sums over pairs are the same, whichever rows are taken together."""
+    s, (atoms, *others) = SCORES["ordinary"], example(60)
+    rng = np.random.default_rng(4)
+    u, d = rng.normal(size=3), rng.normal(size=60)
+    sums = PairSums(SigmoidPair(5.0), atoms, *others)
+    whole = sums.at(Scores(s))
+    calls = []
+    original = LatticeCells._powers_of
+
+    def counted(self, own):
+        calls.append(own)
+        return original(self, own)
+
+    monkeypatch.setattr(_lattice_cells, "CHUNK", 7)
+    monkeypatch.setattr(_lattice_cells, "KEPT_ROWS", kept)
+    monkeypatch.setattr(LatticeCells, "_powers_of", counted)
+    parts = sums.at(Scores(s))
+    np.testing.assert_allclose(parts.values, whole.values, rtol=1e-13)
+    for _ in range(2):
+        np.testing.assert_allclose(parts.push(d), whole.push(d), rtol=1e-11, atol=1e-14)
+        np.testing.assert_allclose(parts.curve(u, d), whole.curve(u, d), rtol=1e-9, atol=1e-13)
+    assert len(calls) == made * -(-np.count_nonzero(atoms >= 0) // 7)

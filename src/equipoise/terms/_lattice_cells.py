@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import final
 
 import numpy as np
+from scipy import sparse
 from scipy.interpolate import BSpline, PPoly
 
 from equipoise._array import Array, counted, is_tensor, like, namespace, to_numpy
@@ -16,6 +17,9 @@ DEGREE = 5
 # Cells of scores without large gaps between them; with more, empty stretches are left out. Chosen:
 # a histogram of this length still costs less than a pass over 10,000 rows.
 CELLS_WITHOUT_A_LOOK = 1 << 15
+# The powers of so many rows are kept for the next histogram at the same scores, 6 MB at the most; those of
+# more rows leave the cache in between, and are as quickly made again. Chosen.
+KEPT_ROWS = 1 << 17
 
 
 @final
@@ -50,6 +54,7 @@ class LatticeCells:
         self.n_cells = last + 1
         self.nodes = self.n_cells + DEGREE
         self._keys = cells + self.n_cells * rows.atoms
+        self._kept: list[tuple[slice, sparse.csc_array, np.ndarray]] | None = None
 
     def _shorten(self, floor: Array, reach: int) -> tuple[Array, int]:
         """Number the cells with empty stretches shortened, up to the last; note where, and by how much."""
@@ -69,17 +74,46 @@ class LatticeCells:
         With `derivative` 1: of the derivative of beta with respect to the score.
         """
         A, cells = self._rows.count, self.n_cells
-        moments = np.zeros((DEGREE + 1 - derivative, A * cells))
-        for own in self._chunks():
-            keys, t, power = self._keys[own], self._t[own], weight[own]
-            for k in range(len(moments)):
-                moments[k] += counted(keys, power, A * cells)
-                power = power * t
+        moments = self._moments(weight)[: DEGREE + 1 - derivative]
         shares = (_pieces(derivative) @ moments).reshape(-1, A, cells)
         nodes = np.zeros((A, self.nodes))
         for j in range(DEGREE + 1):
             nodes[:, j : j + cells] += shares[j]
         return nodes / self.h**derivative
+
+    def _moments(self, weight: Array) -> np.ndarray:
+        """Return ``sum_i weight_i t_i^k`` over the rows of each cell, k from 0 to 5, (6, A cells)."""
+        size = self._rows.count * self.n_cells
+        if is_tensor(self._t):
+            power, sums = self._xp.ones_like(self._t), []
+            for _ in range(DEGREE + 1):
+                sums.append(counted(self._keys, weight * power, size))
+                power = power * self._t
+            return np.array(sums)
+        total = np.zeros((size, DEGREE + 1))
+        for own, cells_of_rows, powers_of_rows in self._powers():
+            cells_of_rows.data = weight[own]
+            total += cells_of_rows @ powers_of_rows  # all powers in one pass over the rows
+        return total.T
+
+    def _powers(self) -> Iterable[tuple[slice, sparse.csc_array, np.ndarray]]:
+        """Return rows with a matrix that has a column for each, an entry in its cell, and ``t_i^k``."""
+        if self._kept is not None:
+            return self._kept
+        made = (self._powers_of(own) for own in self._chunks())
+        if self._n > KEPT_ROWS:
+            return made
+        self._kept = list(made)
+        return self._kept
+
+    def _powers_of(self, own: slice) -> tuple[slice, sparse.csc_array, np.ndarray]:
+        keys, t = self._keys[own], self._t[own]
+        powers = np.ones((t.size, DEGREE + 1))
+        for k in range(DEGREE):
+            np.multiply(powers[:, k], t, out=powers[:, k + 1])
+        entries = np.ones(t.size), keys, np.arange(t.size + 1)
+        shape = self._rows.count * self.n_cells, t.size
+        return own, sparse.csc_array(entries, shape=shape), powers
 
     def read(self, nodes: np.ndarray, derivative: int) -> Array:
         """Return, at every row's score, a derivative of the spline that its atom's nodes define."""
