@@ -289,3 +289,13 @@ def test_a_few_fits_of_the_hunt(number):
         warnings.simplefilter("ignore")
         finding = hunt.one_fit(0, number, known)
     assert finding is None or finding.fault == "", finding
+
+
+def test_without_an_intercept_the_constant_is_found_that_keeps_the_bounds(rng):
+    X, y = rng.normal(size=(90, 3)), rng.integers(2, size=90)
+    group = np.arange(90) % 3
+    model = ConstrainedClassifier(eq.equalized_odds(0.0), fit_intercept=False)
+    with pytest.warns(InfeasibleWarning, match="predicts 0 for every row"):
+        model.fit(X, y, sensitive_features=group)
+    assert model.predict(X).max() == 0
+    assert all(line.holds for line in model.report_.constraints)
