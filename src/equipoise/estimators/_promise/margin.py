@@ -83,7 +83,8 @@ class CrossValidated:
         """Return the rows so that every third has its share of every class and group."""
         table = self.training
         order = np.random.default_rng(self.seed).permutation(table.n_rows)
-        kinds = [table.positive, *([] if table.groups is None else table.groups.codes)]
+        columns = [] if table.groups is None else table.groups.columns.values()
+        kinds = [table.positive, *(c.codes for c in columns if c.codes is not None)]
         return order[np.lexsort([kind[order] for kind in kinds[::-1]])]
 
     def _values(self, whole: Training, names: tuple[str, ...], held: np.ndarray) -> np.ndarray:
