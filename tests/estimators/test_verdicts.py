@@ -299,3 +299,12 @@ def test_without_an_intercept_the_constant_is_found_that_keeps_the_bounds(rng):
         model.fit(X, y, sensitive_features=group)
     assert model.predict(X).max() == 0
     assert all(line.holds for line in model.report_.constraints)
+
+
+def test_no_model_is_said_to_break_bounds_that_it_keeps(recwarn):
+    data = make_census(300, seed=0)
+    model = ConstrainedClassifier(eq.group_loss(0.0), scoring=None)
+    model.fit(data.X, data.y, sensitive_features=data.groups)
+    kept = all(line.holds for line in model.report_.constraints)
+    assert kept == (not any(w.category is InfeasibleWarning for w in recwarn))
+    assert kept == (model.status_ is not Status.NOT_FOUND)
