@@ -84,6 +84,27 @@ def test_losses(loss):
     assert model.report_.ranking[1] > 0.75
 
 
+@pytest.mark.parametrize("loss", ["logistic", "quadratic", "sigmoid"])
+def test_four_groups_have_more_active_bounds_than_are_treated_one_by_one(loss):
+    four = (np.arange(len(GROUPS)) % 4).astype(str)
+    model = AUCClassifier([auc_parity("positive", 0.002), auc() >= 0.6], loss=loss)
+    model.fit(DATA.X, DATA.y, sensitive_features=four)
+    scores = model.decision_function(DATA.X)
+    gaps = [measured(scores, (four == g) & POSITIVE, POSITIVE) - 0.5 for g in np.unique(four)]
+    assert np.abs(gaps).max() <= 0.002 + 1e-12
+    assert measured(scores, POSITIVE, ~POSITIVE) >= 0.6
+
+
+def test_scores_that_are_all_alike_keep_a_parity_that_no_ranking_was_found_for():
+    four, rows = (np.arange(400) % 4).astype(str), slice(0, 400)
+    with pytest.warns(InfeasibleWarning, match="gives every row the same score"):
+        model = AUCClassifier(auc_parity("inter", 0.0)).fit(
+            DATA.X[rows], DATA.y[rows], sensitive_features=four
+        )
+    assert np.ptp(model.decision_function(DATA.X)) == 0
+    assert all(line.holds and line.true == 0 for line in model.report_.constraints)
+
+
 def test_a_lower_bound_on_every_group():
     rule = auc(Each(), Each()) >= 0.8
     model = AUCClassifier(rule, loss="quadratic").fit(

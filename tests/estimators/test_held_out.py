@@ -187,6 +187,23 @@ def test_a_margin_by_cross_validation_says_so(census):
     assert gap(model) <= gap(plain) + 1e-3
 
 
+def test_every_part_that_a_margin_leaves_out_has_its_share_of_a_rare_class():
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    for positives in range(3, 6):
+        model = ConstrainedClassifier(recall(0.5), margin="auto").fit(X, np.arange(80) < positives)
+        assert all(line.holds for line in model.report_.constraints)
+    with pytest.raises(ValueError, match='`margin="auto"` leaves out one row in 3 in turn'):
+        ConstrainedClassifier(recall(0.5), margin="auto").fit(X, np.arange(80) < 2)
+
+
+def test_a_part_of_the_rows_without_a_class_balances_the_other():
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    model = ConstrainedClassifier(coverage(at_least=0.3), margin="auto", class_weight="balanced")
+    with np.errstate(divide="raise", invalid="raise"):
+        model.fit(X, np.arange(80) < 1)
+    assert all(line.holds for line in model.report_.constraints)
+
+
 def test_a_frontier_of_promises(census):
     model = ConstrainedClassifier(demographic_parity(0.1), confidence=0.9)
     options = {"sensitive_features": census.groups}

@@ -280,3 +280,20 @@ def test_other_values_are_refused(scoring):
     data = make_census(300, seed=0)
     with pytest.raises(ValueError, match="scoring"):
         ConstrainedClassifier(scoring=scoring).fit(data.X, data.y)
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_scores_that_cannot_be_compared_are_refused(rows, number):
+    with pytest.raises(ValueError, match="`scoring` cannot be used: it returned"):
+        fitted(rows, scoring=lambda model, X, y: number)
+
+
+def test_blocks_without_a_score_leave_the_first_objective(rows, recwarn):
+    n = len(rows[1])
+
+    def endless_on_blocks(model, X, y):
+        return 0.5 if len(y) == n else float("inf")
+
+    model = fitted(rows, scoring=endless_on_blocks)
+    assert model.report_.choice.chosen == FIRST
+    assert not [w for w in recwarn if w.category is RuntimeWarning]

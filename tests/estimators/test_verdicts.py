@@ -289,3 +289,22 @@ def test_a_few_fits_of_the_hunt(number):
         warnings.simplefilter("ignore")
         finding = hunt.one_fit(0, number, known)
     assert finding is None or finding.fault == "", finding
+
+
+def test_without_an_intercept_the_constant_is_found_that_keeps_the_bounds(rng):
+    X, y = rng.normal(size=(90, 3)), rng.integers(2, size=90)
+    group = np.arange(90) % 3
+    model = ConstrainedClassifier(eq.equalized_odds(0.0), fit_intercept=False)
+    with pytest.warns(InfeasibleWarning, match="predicts 0 for every row"):
+        model.fit(X, y, sensitive_features=group)
+    assert model.predict(X).max() == 0
+    assert all(line.holds for line in model.report_.constraints)
+
+
+def test_no_model_is_said_to_break_bounds_that_it_keeps(recwarn):
+    data = make_census(300, seed=0)
+    model = ConstrainedClassifier(eq.group_loss(0.0), scoring=None)
+    model.fit(data.X, data.y, sensitive_features=data.groups)
+    kept = all(line.holds for line in model.report_.constraints)
+    assert kept == (not any(w.category is InfeasibleWarning for w in recwarn))
+    assert kept == (model.status_ is not Status.NOT_FOUND)

@@ -47,6 +47,7 @@ def test_rules_by_their_formulas():
     assert Polyak()(0, 50.0, 0 * g) == 0.0
     assert Polyak(Constant(0.7))(0, None, g) == 0.7
     assert Polyak(Constant(0.7))(0, 50.0, None) == 0.7
+    assert Polyak(Normalised(0.6))(3, None, g) == Normalised(0.6)(3, None, g) != Normalised(0.6)(3)
     for rule in (Constant, InverseSqrt, Normalised):
         assert rule(0.0)(0, g=g) == 0.0
         with pytest.raises(ValueError, match="non-negative"):

@@ -18,6 +18,7 @@ def results(point, u, d):
         "slope": point.slope(u),
         "push": point.push(d),
         "columns": point.columns(np.array([2, 0])),
+        "no columns": point.columns(np.array([], dtype=int)),
         "bend": point.bend(u),
         "curve": point.curve(u, d),
     }

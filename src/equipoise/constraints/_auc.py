@@ -167,7 +167,8 @@ def auc_parity(kind: str, bound: float, *, column: Any = None, groups: Any = Non
         below; ``"background"``, all positives above its negatives as often as its positives above
         all negatives.
     bound : float
-        Between 0 and 1.
+        Between 0 and 1. Where "as often as below" is asked, by how much the AUC may differ from one half; it
+        is half the difference of how often a row ranks above and how often below.
     column, groups : optional
         The sensitive column, and only these of its groups.
 

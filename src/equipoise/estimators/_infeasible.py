@@ -113,7 +113,7 @@ def warn_of_constant(
     unconstrained: np.ndarray | None,
     classes: Any,
 ) -> None:
-    """Warn that bounds are kept by predicting the same of all rows, unless the user ignores it.
+    """Warn that bounds are kept by saying the same of all rows, unless the user ignores it.
 
     Not where the model without constraints, `unconstrained`, does so too.
     """
@@ -121,9 +121,11 @@ def warn_of_constant(
     alike = rows.is_constant(x) and (unconstrained is None or not rows.is_constant(unconstrained))
     if on_infeasible == "ignore" or not alike:
         return
-    label = classes[int(rows.positives(x)[0] > 0)]
+    said = "gives every row the same score"
+    if rows.uses_threshold:
+        said = f"predicts {classes[int(rows.positives(x)[0] > 0)]!r} for every row"
     message = (
-        f"{owner}: the best model found that keeps the bounds predicts {label!r} for every row. "
-        "Loosen the bounds: on counted rates, a bound of exactly 0 can rarely be met otherwise."
+        f"{owner}: the best model found that keeps the bounds {said}. Loosen the bounds: by counting, a "
+        "bound of exactly 0 can rarely be met otherwise."
     )
     warnings.warn(message, InfeasibleWarning, stacklevel=4)

@@ -82,7 +82,8 @@ class Task:
         """Return the weight of every class in the loss, as scikit-learn computes it."""
         counts, given = table.class_counts(), self.class_weight
         if given == "balanced":
-            return dict(zip(table.classes, (table.n_rows / (len(counts) * counts)).tolist()))
+            there = np.maximum(counts, 1)  # a part of the rows may have none of a class
+            return dict(zip(table.classes, (table.n_rows / (len(counts) * there)).tolist()))
         unknown = [label for label in given if label not in table.classes]
         if unknown:
             reason = f"`class_weight` names {unknown[0]!r}; the classes are {list(table.classes)}."

@@ -80,7 +80,8 @@ class PairSums(ScoreSum):
 
         def columns(which: np.ndarray) -> Array:
             units = np.eye(self.size)[np.asarray(which)]
-            return xp.stack([spread(found.slope(self._weights(u))) for u in units], axis=1)
+            each = [spread(found.slope(self._weights(u)))[:, None] for u in units]
+            return xp.concat([like(np.empty((self.n_rows, 0)), s), *each], axis=1)
 
         return ScoreSumPoint(
             self._means(found.values),

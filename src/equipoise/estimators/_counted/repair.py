@@ -91,8 +91,8 @@ class Repair(Stage):
        bounds hold, and take the best model that makes them
     3. if none is certified: move the thresholds of the closest models, and do 2 for them
     4. where a model without constraints is known: do the same for predictions that are all alike
-    5. return the best model that keeps its bounds; if there is none, the closest one, with a proof that
-       there is none or without
+    5. return the best model that keeps its bounds; if there is none, that of 1 if it does, or else the
+       closest one, with a proof that there is none or without
     """
 
     name: ClassVar[str] = "repairing predictions"
@@ -119,6 +119,8 @@ class Repair(Stage):
             solved, kept = solved + same, kept + [fit for fit in same if fit.keeps_bounds]
         else:
             kept = [fit for fit in kept if not problem.rows.is_constant(fit.x)] or kept
+        if not kept and least.keeps_bounds:
+            kept = [_roughly(least)]
         count = len(tried) + 1 + len(solved)
         found = min(kept, key=Candidate.rank) if kept else _closest(search, least, count)  # 5
         return replace(found, problems_solved=count)
@@ -145,6 +147,11 @@ def _without_claims(fit: Candidate, tol: float) -> Candidate:
     """Return the fit without a claim it does not bear out: optimal if solved only roughly, or infeasible."""
     if fit.result.tol <= tol and not fit.result.status.infeasible:
         return fit
+    return _roughly(fit)
+
+
+def _roughly(fit: Candidate) -> Candidate:
+    """Return the fit with the claim that it keeps the bounds, and no other."""
     return replace(fit, result=fit.result.judged(Verdict(Status.FEASIBLE, claim=ROUGHLY)))
 
 

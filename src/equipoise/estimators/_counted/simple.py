@@ -37,8 +37,8 @@ FEW_MODELS = 2
 FEW_THRESHOLDS = 1 << 12
 INTERCEPTS = (1e-3, 0.01, 0.1, 0.3, 1.0, 2.0, 3.0, 5.0)  # of a constant; the best one is taken
 SAME_OF_ALL = (
-    "The bounds hold on the counted rates, by predicting the same of every row. The certificate says how "
-    "far the model is from optimal."
+    "The bounds hold by counting, as every row is predicted alike. The certificate says how far the model is "
+    "from optimal."
 )
 
 
@@ -130,7 +130,7 @@ def best_simple(
     """
     problem, allowed = search.problem, search.allowed
     if problem.rows.penalised[-1] != 0:  # no intercept: no other threshold
-        return None
+        return _without_weights(search, below)
     models = [] if search.unconstrained is None else [search.unconstrained.x]
     models += [search.start] if found is None else [search.start, found.x]
     models += [fit.x for fit in sorted(search.tried, key=lambda fit: fit.violation)]
@@ -163,6 +163,14 @@ def _constant(search: Search, sign: float) -> Simple | None:
     if not (problem.thresholded(x)[1:] <= search.allowed).all():  # losses follow the scores
         x = units[0]
     return Simple(x, search.error(x), SAME_OF_ALL)
+
+
+def _without_weights(search: Search, below: float) -> Simple | None:
+    """Return the only constant there is without an intercept, all scores 0, if it keeps the bounds."""
+    x = np.zeros(search.problem.dim)
+    kept = (search.problem.thresholded(x)[1:] <= search.allowed).all()
+    error = search.error(x)
+    return Simple(x, error, SAME_OF_ALL) if kept and error < below else None
 
 
 def _next_to(search: Search, simple: Simple) -> Candidate | None:

@@ -44,9 +44,13 @@ class CountsApart:
 
     @staticmethod
     def of(
-        training: Training, names: tuple[str, ...], other: MemoryTable, best_loss: float
+        training: Training,
+        names: tuple[str, ...],
+        other: MemoryTable,
+        best_loss: float,
+        undefined: str = "raise",
     ) -> CountsApart:
-        """Bind a training's rules, of these names, to other rows."""
+        """Bind a training's rules, of these names, to other rows; see `bind_table` for `undefined`."""
         task = training.task
         apart = bind_table(
             task.constraints,
@@ -56,6 +60,7 @@ class CountsApart:
             best_loss=best_loss,
             min_cell=2,
             small_cells="skip",
+            undefined=undefined,
             owner=task.owner,
         )
         known = [i for i, name in enumerate(apart.names) if name in names]

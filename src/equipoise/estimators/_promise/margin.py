@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from equipoise._errors import MissingRowsError
 from equipoise.constraints import Binding
 from equipoise.estimators._continuation import ahead
 from equipoise.estimators._counted import Candidate, Unconstrained, allowances, measure
@@ -49,9 +50,16 @@ class CrossValidated:
     ) -> tuple[Candidate, None, int]:
         """Return the model under bounds with the margin that was chosen, and how many were tried."""
         left_out = np.zeros((len(MARGINS), len(binding.inequalities)))
-        order = np.random.default_rng(self.seed).permutation(self.training.n_rows)
-        for fold in range(FOLDS):
-            left_out += self._values(training, binding.names, order[fold::FOLDS]) / FOLDS
+        order = self._order()
+        try:
+            for fold in range(FOLDS):
+                left_out += self._values(training, binding.names, order[fold::FOLDS]) / FOLDS
+        except MissingRowsError as error:
+            reason = (
+                f'`margin="auto"` leaves out one row in {FOLDS} in turn, and the others are too few for a '
+                f"rule: {error.reason} Or fit without a margin."
+            )
+            raise MissingRowsError(self.owner, reason, "margin") from error
         kept = np.flatnonzero((left_out <= 0.0).all(axis=1))
         chosen = MARGINS[kept[0] if kept.size else -1]
         tightening = self._tightening(training, binding, unconstrained)
@@ -71,6 +79,14 @@ class CrossValidated:
         """Return None: nothing is promised."""
         return None
 
+    def _order(self) -> np.ndarray:
+        """Return the rows so that every third has its share of every class and group."""
+        table = self.training
+        order = np.random.default_rng(self.seed).permutation(table.n_rows)
+        columns = [] if table.groups is None else table.groups.columns.values()
+        kinds = [table.positive, *(c.codes for c in columns if c.codes is not None)]
+        return order[np.lexsort([kind[order] for kind in kinds[::-1]])]
+
     def _values(self, whole: Training, names: tuple[str, ...], held: np.ndarray) -> np.ndarray:
         """Return the constraint functions on rows left out, for every margin; 0 of groups not there."""
         inside = np.ones(self.training.n_rows, dtype=bool)
@@ -79,7 +95,7 @@ class CrossValidated:
         training = Training(whole.task, own, whole.runner)
         binding, unconstrained = training.bind_and_compare()
         problem = training.problem(binding)
-        apart = CountsApart.of(training, names, other, unconstrained.loss)
+        apart = CountsApart.of(training, names, other, unconstrained.loss, undefined="skip")
         found = np.zeros((len(MARGINS), len(names)))
         fits: list[tuple[float, Candidate]] = []
         tightening = self._tightening(training, binding, unconstrained)

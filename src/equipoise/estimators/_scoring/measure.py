@@ -51,7 +51,7 @@ class Scoring:
     ) -> np.ndarray:
         """Return the scores of a model with parameters `x` fitted to `rows`, on blocks of a table's rows.
 
-        Without blocks, on all of them: (1,).
+        Without blocks, on all of them: (1,). NaN of blocks that have none, as an AUC of one class.
         """
         if self.scoring == ACCURACY:
             scores = linear_scores(table.X, *training.units.coefficients(x))
@@ -64,7 +64,11 @@ class Scoring:
         tables = (table.part(part) for part in blocks) if blocks else (table,)
         with naming(training.task.owner, "scoring"):
             scorer = check_scoring(model, scoring=self.scoring)
-            return np.array([self._asked(scorer, model, part) for part in tables])
+            found = np.array([self._asked(scorer, model, part) for part in tables])
+            finite = np.isfinite(found)
+            if not blocks and not finite.all():
+                raise ValueError(f"it returned {found[0]}, which cannot be compared.")
+        return np.where(finite, found, np.nan)
 
     @staticmethod
     def _asked(scorer: Any, model: Any, table: MemoryTable) -> float:

@@ -121,6 +121,6 @@ class Polyak(StepRule):
     def __call__(self, t: int, gap: float | None = None, g: Array | None = None) -> float:
         """Return the step size."""
         if gap is None or g is None:
-            return self.otherwise(t)
+            return self.otherwise(t, gap, g)
         square = dot(g, g)
         return gap / square if square > 0 else 0.0
