@@ -104,6 +104,19 @@ def test_columns_that_nearly_depend_on_each_other_are_told_apart():
     assert np.linalg.norm(matrix @ found - target) <= 1e-14
 
 
+def test_a_weight_that_a_rounding_error_has_freed_is_not_freed_again(monkeypatch):
+    """The first weight is held back most, and leaves the box at once: the others are still fitted."""
+    matrix, target, solve = np.diag([1.0, 2.0, 4.0]), np.array([3.0, 1.0, 1.0]), _bounded.lstsq
+
+    def wrong_way(A, *given, **options):
+        step = solve(A, *given, **options)[0]
+        return [np.where(A[0] == 0.0, step, -1e-20)]
+
+    monkeypatch.setattr(_bounded, "lstsq", wrong_way)
+    found = _bounded._by_faces(matrix, target, np.full(3, np.inf), np.zeros(3))
+    np.testing.assert_allclose(found, [0.0, 0.5, 0.25], rtol=1e-15)
+
+
 @pytest.mark.parametrize(("flag", "ridges"), [(1, RIDGES[:1]), (-1, RIDGES), (2, RIDGES)])
 def test_another_ridge_is_tried_where_the_first_does_not_do(flag, ridges, monkeypatch):
     seen, solve = [], daqp.solve

@@ -16,6 +16,7 @@ from equipoise.solvers import (
     Constant,
     FeasibilityPhase,
     InverseSqrt,
+    MultiplierModel,
     ProxyLagrangian,
     SwitchingSubgradient,
     YuNeelyWei,
@@ -106,6 +107,16 @@ def test_the_feasibility_phase_draws_in_proportion_to_the_lengths(number, drawn)
     state = replace(solver.init(line(2.0), np.zeros(1)), drawn=np.array([7.0]), weight=1.0)
     after = solver.step(line(2.0), state, 5, Fixed(number))
     assert (after.drawn[0], after.weight, after.x[0]) == (drawn, 1.5, -0.5)
+
+
+# ------------------------------------------------------------------ candidates
+
+
+def test_candidates_of_the_multiplier_model_are_judged_on_the_whole_problem():
+    """The constraint is 0.75 there, and fulfilled on the mini-batch that the step is made with."""
+    problem, solver = Batches(line(0.5), line(-3.0)), MultiplierModel(every=1)
+    begun = solver.init(problem, np.array([0.25]))
+    assert solver.step(problem, begun, 0, np.random.default_rng(0)).score == (0.75, -0.25)
 
 
 # ------------------------------------------------------------------ multipliers and gaps
