@@ -254,6 +254,7 @@ def test_it_stops_by_its_own_measure():
     before = replace(state, residual=1.1e-3, idle=0)
     assert solver.verdict(before) is None
     assert solver.verdict(state) is Status.CONVERGED
+    assert solver.verdict(replace(state, residual=1e-3)) is Status.CONVERGED
     assert solver.verdict(replace(before, idle=3)) is None
     assert solver.verdict(replace(before, idle=4)) is Status.STALLED
     stuck = replace(before, excluded=True, values=np.array([0.0, 1e-2, -1.0, -1.0]))
