@@ -119,6 +119,14 @@ def test_candidates_of_the_multiplier_model_are_judged_on_the_whole_problem():
     assert solver.step(problem, begun, 0, np.random.default_rng(0)).score == (0.75, -0.25)
 
 
+@pytest.mark.parametrize(("excess", "counted"), [(0.2, 0.2), (0.1, 0.5), (0.0, 0.5)])
+def test_a_mini_batch_within_the_slack_is_no_proof_of_feasibility(excess, counted):
+    """Then the whole problem says how large the excess is; beyond the slack it is not evaluated."""
+    problem, solver = Batches(line(0.5), line(excess)), FeasibilityPhase(slack=0.1)
+    begun = replace(solver.init(problem, np.zeros(1)), excess=9.0)
+    assert solver.step(problem, begun, 0, Fixed(0.0)).excess == counted
+
+
 # ------------------------------------------------------------------ multipliers and gaps
 
 
