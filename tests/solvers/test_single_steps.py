@@ -7,13 +7,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from equipoise import Facts, FunctionProblem, Problem, certify, sets
+from equipoise import Facts, FunctionProblem, Problem, Status, certify, sets
 from equipoise.solvers import (
     IQRC,
     PLADA,
     SPLM,
     AugmentedLagrangian,
     Constant,
+    ExactPenalty,
     FeasibilityPhase,
     InverseSqrt,
     MultiplierModel,
@@ -22,6 +23,7 @@ from equipoise.solvers import (
     YuNeelyWei,
 )
 from equipoise.solvers._parts.stopping import gap_bound
+from equipoise.solvers._penalty.linearised_penalty import LinearisedPenalty, LinearProgramError
 
 
 class Fixed:
@@ -229,3 +231,18 @@ def test_a_point_outside_the_domain_violates_it():
 
 def test_a_single_step_may_be_asked_for():
     assert YuNeelyWei(steps=1).steps == 1
+
+
+def test_a_step_whose_linear_program_fails_is_the_last(monkeypatch):
+    def fails(*_):
+        raise LinearProgramError("The numbers are too far apart.")
+
+    solver, problem = ExactPenalty(), line(1.0)
+    begun = solver.init(problem, np.zeros(1))
+    assert solver.verdict(begun) is None
+    monkeypatch.setattr(LinearisedPenalty, "minimise", fails)
+    assert solver.verdict(solver.step(problem, begun, 0, Fixed(0.0))) is Status.STALLED
+
+
+def test_a_method_that_does_not_look_calls_no_function_smooth():
+    assert not SwitchingSubgradient().looks_smooth(None)
