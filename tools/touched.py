@@ -48,12 +48,18 @@ def telling() -> Changed:
 
 
 def _tell(function: ast.FunctionDef | ast.Lambda, name: str) -> None:
-    told = ast.parse(f"{TOLD}({name!r})").body[0]
-    assert isinstance(told, ast.Expr)
-    if isinstance(function, ast.Lambda):
-        function.body = ast.BoolOp(ast.Or(), [told.value, function.body])
-    else:
-        function.body.insert(ast.get_docstring(function) is not None, told)
+    """Have a function, and those that it makes, tell a name when they are called.
+
+    What a decorator has made at import is all that tests call of it.
+    """
+    made = [node for node in ast.walk(function) if isinstance(node, ast.FunctionDef | ast.Lambda)]
+    for each in made:
+        told = ast.parse(f"{TOLD}({name!r})").body[0]
+        assert isinstance(told, ast.Expr)
+        if isinstance(each, ast.Lambda):
+            each.body = ast.BoolOp(ast.Or(), [told.value, each.body])
+        else:
+            each.body.insert(ast.get_docstring(each) is not None, told)
 
 
 @dataclass

@@ -42,11 +42,13 @@ def test_the_fit_is_the_solution_to_ten_digits(seed):
 @pytest.mark.parametrize("seed", range(6))
 def test_one_fit_is_enough_on_the_right_face(seed, monkeypatch):
     """Weights at their bounds stay there, and only those between them are fitted."""
-    monkeypatch.setattr(_bounded, "FACES", 1)
+    fits, solve = [], _bounded.lstsq
+    monkeypatch.setattr(_bounded, "lstsq", lambda *given, **k: fits.append(1) or solve(*given, **k))
     matrix, target, high, w = made(np.random.default_rng(seed), 3.0)
     between = (w > 0.0) & (w < high)
     rough = np.where(between, 0.9 * w, w)
     found = _bounded._by_faces(matrix, target, high, rough)
+    assert len(fits) == 1
     np.testing.assert_allclose(found, w, rtol=1e-10, atol=1e-10 * high.min())
 
 
@@ -102,6 +104,19 @@ def test_columns_that_nearly_depend_on_each_other_are_told_apart():
     target = matrix @ np.array([0.5, 1.5])
     found = bounded_least_squares(matrix, target, np.full(2, np.inf))
     assert np.linalg.norm(matrix @ found - target) <= 1e-14
+
+
+def test_a_weight_that_a_rounding_error_has_freed_is_not_freed_again(monkeypatch):
+    """The first weight is held back most, and leaves the box at once: the others are still fitted."""
+    matrix, target, solve = np.diag([1.0, 2.0, 4.0]), np.array([3.0, 1.0, 1.0]), _bounded.lstsq
+
+    def wrong_way(A, *given, **options):
+        step = solve(A, *given, **options)[0]
+        return [np.where(A[0] == 0.0, step, -1e-20)]
+
+    monkeypatch.setattr(_bounded, "lstsq", wrong_way)
+    found = _bounded._by_faces(matrix, target, np.full(3, np.inf), np.zeros(3))
+    np.testing.assert_allclose(found, [0.0, 0.5, 0.25], rtol=1e-15)
 
 
 @pytest.mark.parametrize(("flag", "ridges"), [(1, RIDGES[:1]), (-1, RIDGES), (2, RIDGES)])

@@ -93,6 +93,7 @@ def test_the_cone_of_a_domain_is_a_space_where_no_bound_is_weak():
     point = problem.at(np.array([0.0, 0.5]))
     strict = domain_cone(problem.domain, point, np.array([1.0, 0.0]), 0.0)
     assert (strict.holds, strict.is_space) == (True, True)
+    assert strict._weak.shape == (0, 2)  # there are no constraints
     np.testing.assert_allclose(strict.project(np.array([3.0, 4.0])), [0.0, 4.0])
     weak = domain_cone(problem.domain, point, np.zeros(2), 0.0)
     assert (weak.holds, weak.is_space) == (True, False)

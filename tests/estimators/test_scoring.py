@@ -295,5 +295,5 @@ def test_blocks_without_a_score_leave_the_first_objective(rows, recwarn):
         return 0.5 if len(y) == n else float("inf")
 
     model = fitted(rows, scoring=endless_on_blocks)
-    assert model.report_.choice.chosen == FIRST
+    assert model.report_.choice.chosen == FIRST_OBJECTIVE
     assert not [w for w in recwarn if w.category is RuntimeWarning]

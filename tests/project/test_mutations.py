@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from tools.mutate import AREAS, EQUIVALENT, sample
-from tools.mutations import mutations
+from tools.mutations import functions, mutations
 from tools.swapped import functions_by_file, swap
+from tools.touched import TOLD, _tell
 
 ROOT = Path(__file__).parents[2]
 
@@ -54,6 +55,19 @@ def test_letters_beyond_ascii_do_not_shift_a_change():
 def test_a_change_knows_its_function():
     source = "class A:\n    k = field(lambda: 1)\n    def f(self):\n        def g():\n            return 2\n"
     assert [m.function for m in mutations("f.py", source)] == ["A.<lambda>", "A.f"]
+
+
+def test_what_a_decorator_has_made_tells_the_name_of_the_decorator():
+    source = "def f(g):\n    def h(x):\n        'Twice.'\n        return 2 * g(x)\n"
+    source += "    return h, lambda x: 3 * g(x)\n"
+    tree, called = ast.parse(source), []
+    for name, function in functions(tree):
+        _tell(function, name)
+    module = {TOLD: called.append}
+    exec(compile(ast.fix_missing_locations(tree), "f.py", "exec"), module)
+    twice, thrice = module["f"](abs)
+    assert (called, twice.__doc__) == (["f"], "Twice.")
+    assert (twice(-1), thrice(-1), called) == (2, 3, ["f"] * 3)
 
 
 @pytest.mark.parametrize("area", AREAS)

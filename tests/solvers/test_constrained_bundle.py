@@ -199,6 +199,8 @@ def test_planes_know_what_they_miss_and_which_to_keep():
     assert low.missed(met).tolist() == [0, 2]  # the first constraint is just met
     barely = replace(planes, offsets=planes.offsets - 1e-17)
     assert barely.missed(point).size == 0
+    zero = line([1.0]).at(np.zeros(1))  # where a plane has no rounding error
+    assert TangentPlanes.at(zero, np.arange(1)).missed(zero).size == 0
     more = TangentPlanes.at(problem.at(-x), np.array([0, 1]))
     joined = planes.joined(more, np.array([1.0, 0.0, 0.5, 0.0]))
     assert joined.owners.tolist() == [0, 1, 2, 3, 0, 1]
@@ -252,6 +254,7 @@ def test_it_stops_by_its_own_measure():
     before = replace(state, residual=1.1e-3, idle=0)
     assert solver.verdict(before) is None
     assert solver.verdict(state) is Status.CONVERGED
+    assert solver.verdict(replace(state, residual=1e-3)) is Status.CONVERGED
     assert solver.verdict(replace(before, idle=3)) is None
     assert solver.verdict(replace(before, idle=4)) is Status.STALLED
     stuck = replace(before, excluded=True, values=np.array([0.0, 1e-2, -1.0, -1.0]))

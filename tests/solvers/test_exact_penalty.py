@@ -512,6 +512,22 @@ def test_unsuitable_problems_are_refused(facts):
 
 
 @pytest.mark.parametrize(
+    ("thresholds", "x", "radius"),
+    [
+        ({"accept": 0.5, "good": 0.5}, 0.0, 2.0),
+        ({"accept": 0.5, "good": 0.51}, 0.0, 1.0),
+        ({"accept": 0.51, "good": 0.7}, 1.0, 0.5),
+    ],
+)
+def test_a_step_that_just_reaches_a_threshold_counts(thresholds, x, radius):
+    """From 1 to 0 the square x^2/2 falls by half of what its slope promises."""
+    problem = FunctionProblem(lambda x: (0.5 * x[0] ** 2, x), dim=1)
+    solver = ExactPenalty(products=0, **thresholds)
+    state = solver.step(problem, solver.init(problem, np.ones(1)), 0, RNG)
+    assert (state.x[0], state.radius) == (x, radius)
+
+
+@pytest.mark.parametrize(
     "bad",
     [
         {"eps": 0.0},

@@ -170,6 +170,9 @@ def test_the_first_penalty_balances_the_objective():
     steep = line([1.0], [[60.0], [60.0]], [1.0, 1.0])
     found = first_penalty_beside(steep, steep.at(np.zeros(1)), 1e-9)
     assert found == pytest.approx(LEAST_PENALTY / 4)
+    flat = line([1.0], [[1e-9]], [1.0])
+    found = first_penalty_beside(flat, flat.at(np.zeros(1)), 1e-7)
+    assert found == pytest.approx(10 * 1e-7 / 1e-9)
 
 
 def test_estimates_are_raised_slightly():

@@ -16,7 +16,7 @@ from equipoise.solvers._plada.reduced import (
     warn_beyond_theory,
 )
 from equipoise.solvers._plada.step_lengths import Given, MeasuredLength, Spectral, first_length
-from equipoise.solvers._plada.theta_prox_linear import _box_qp
+from equipoise.solvers._plada.theta_prox_linear import _box_qp, _StepDual
 from equipoise.solvers._plada.theta_steps import ExactProxStep, SubgradientStep
 
 from .lines import line
@@ -226,6 +226,24 @@ def test_quadratic_programs_in_a_box(seed):
     L = np.linalg.cholesky(H).T
     exact = lsq_linear(L, np.linalg.solve(L.T, r), (-1, 1), "bvls", tol=1e-15).x
     np.testing.assert_allclose(s, exact, atol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-2, 1.0, 1e2])
+def test_the_slope_of_the_dual_is_that_of_its_value(scale):
+    """Where the domain holds some of the inner minimisers; both are divided by the scale."""
+    rng, domain = np.random.default_rng(0), sets.Box(-0.3, 0.3, dim=4)
+    v, W, q, x = (rng.normal(size=shape) for shape in (4, (3, 4), 3, 4))
+    dual, s = _StepDual(SimpleNamespace(domain=domain), v, W, q, 0.4, x), rng.uniform(-0.5, 0.5, 3)
+    held = np.abs(dual.primal(s)) == 0.3
+    assert held.any()
+    assert not held.all()
+    value, slope = dual._value(s, scale)
+    for i, step in enumerate(1e-6 * np.eye(3)):
+        rise = dual._value(s + step, scale)[0] - dual._value(s - step, scale)[0]
+        assert slope[i] == pytest.approx(rise / 2e-6, rel=1e-6)
+    y = dual.primal(s)
+    lagrangian = s @ (q + W @ (y - x)) + (y - v) @ (y - v) / (2 * 0.4)
+    assert value == pytest.approx(-lagrangian / scale)
 
 
 @pytest.mark.parametrize("seed", range(20))

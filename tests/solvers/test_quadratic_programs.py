@@ -288,6 +288,31 @@ def test_another_model_has_the_same_rows():
     assert none.with_model(np.eye(1), np.ones(1)).solve() is None
 
 
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("edge", [0.15, 1e9])
+def test_lines_are_searched_exactly(seed, edge):
+    """Steps go as far along every direction as the exact function falls, or to ``s_0 = edge``."""
+    rng = np.random.default_rng(seed)
+    R = rng.normal(size=(4, 4))
+    A, H, g = R @ R.T + np.eye(4), 100.0 * np.eye(4), np.append(-10.0, rng.normal(size=3))
+    rough, s, directions = program(g, [-edge], np.eye(1, 4), H), np.zeros(4), []
+    last, answer = refined(
+        rough, rough.solve(), lambda p: directions.append(p) or A @ p, 1e-12, False
+    )
+    assert len(directions) == MAX_AMONG_FEW
+    ahead, held = rough.solve().s, False
+    for p in directions:
+        np.testing.assert_allclose(p, ahead - s, rtol=1e-7, atol=1e-9)
+        H, t = updated(H, p, A @ p), -(g + A @ s) @ p / (p @ A @ p)
+        if p[0] > 1e-9 and t > max(1.0, (edge - s[0]) / p[0]):
+            t, held = max(1.0, (edge - s[0]) / p[0]), True
+        s = s + t * p
+        ahead = replace(rough, H=H, g=g + A @ s - H @ s).solve().s
+    assert held == (edge < 1.0)
+    np.testing.assert_allclose(last, H, rtol=1e-7)
+    np.testing.assert_allclose(answer.s, ahead, rtol=1e-7, atol=1e-9)
+
+
 def test_negative_curvature_leaves_the_step():
     known = program([1.0, 0.0, 0.0], [], np.empty((0, 3)))
     answer = known.solve()

@@ -8,8 +8,8 @@ import pytest
 from equipoise import FunctionProblem
 from equipoise.sets import LinearRows
 from equipoise.solvers._sqp import refinement
-from equipoise.solvers._sqp.arrival import first_state, program_at
-from equipoise.solvers._sqp.curvature import probed, updated
+from equipoise.solvers._sqp.arrival import first_state, program_at, restarted
+from equipoise.solvers._sqp.curvature import first_matrix, probed, updated
 from equipoise.solvers._sqp.quadratic_program import Answer, QuadraticProgram
 from equipoise.solvers._sqp.refinement import FORCING, refined, with_better_step
 
@@ -105,3 +105,16 @@ def test_a_probed_program_without_an_answer_keeps_the_step(monkeypatch):
     after = with_better_step(problem, state, lambda *_: lambda v: A @ v)
     np.testing.assert_array_equal(after.s, state.s)
     assert after.exact
+
+
+def test_a_restart_has_the_matrix_of_a_start_from_there():
+    """It is made of the slope of the objective, 50, and not of that of a constraint."""
+    slope = np.array([30.0, 40.0])
+    problem = FunctionProblem(
+        lambda x: (slope @ x, slope), [lambda x: (x[0] - 9, np.eye(2)[0])], dim=2
+    )
+    state = first_state(problem, problem.at(np.zeros(2)), np.zeros(1), 7.0 * np.eye(2))
+    again = restarted(problem, replace(state, fresh=False, unit=np.ones(2)))
+    np.testing.assert_allclose(again.B, 50.0 * np.eye(2))
+    np.testing.assert_allclose(again.B, first_matrix(state.x, slope, np.ones(2)))
+    assert again.fresh

@@ -7,20 +7,23 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from equipoise import Facts, FunctionProblem, Problem, certify, sets
+from equipoise import Facts, FunctionProblem, Problem, Status, certify, sets
 from equipoise.solvers import (
     IQRC,
     PLADA,
     SPLM,
     AugmentedLagrangian,
     Constant,
+    ExactPenalty,
     FeasibilityPhase,
     InverseSqrt,
+    MultiplierModel,
     ProxyLagrangian,
     SwitchingSubgradient,
     YuNeelyWei,
 )
 from equipoise.solvers._parts.stopping import gap_bound
+from equipoise.solvers._penalty.linearised_penalty import LinearisedPenalty, LinearProgramError
 
 
 class Fixed:
@@ -106,6 +109,24 @@ def test_the_feasibility_phase_draws_in_proportion_to_the_lengths(number, drawn)
     state = replace(solver.init(line(2.0), np.zeros(1)), drawn=np.array([7.0]), weight=1.0)
     after = solver.step(line(2.0), state, 5, Fixed(number))
     assert (after.drawn[0], after.weight, after.x[0]) == (drawn, 1.5, -0.5)
+
+
+# ------------------------------------------------------------------ candidates
+
+
+def test_candidates_of_the_multiplier_model_are_judged_on_the_whole_problem():
+    """The constraint is 0.75 there, and fulfilled on the mini-batch that the step is made with."""
+    problem, solver = Batches(line(0.5), line(-3.0)), MultiplierModel(every=1)
+    begun = solver.init(problem, np.array([0.25]))
+    assert solver.step(problem, begun, 0, np.random.default_rng(0)).score == (0.75, -0.25)
+
+
+@pytest.mark.parametrize(("excess", "counted"), [(0.2, 0.2), (0.1, 0.5), (0.0, 0.5)])
+def test_a_mini_batch_within_the_slack_is_no_proof_of_feasibility(excess, counted):
+    """Then the whole problem says how large the excess is; beyond the slack it is not evaluated."""
+    problem, solver = Batches(line(0.5), line(excess)), FeasibilityPhase(slack=0.1)
+    begun = replace(solver.init(problem, np.zeros(1)), excess=9.0)
+    assert solver.step(problem, begun, 0, Fixed(0.0)).excess == counted
 
 
 # ------------------------------------------------------------------ multipliers and gaps
@@ -210,3 +231,18 @@ def test_a_point_outside_the_domain_violates_it():
 
 def test_a_single_step_may_be_asked_for():
     assert YuNeelyWei(steps=1).steps == 1
+
+
+def test_a_step_whose_linear_program_fails_is_the_last(monkeypatch):
+    def fails(*_):
+        raise LinearProgramError("The numbers are too far apart.")
+
+    solver, problem = ExactPenalty(), line(1.0)
+    begun = solver.init(problem, np.zeros(1))
+    assert solver.verdict(begun) is None
+    monkeypatch.setattr(LinearisedPenalty, "minimise", fails)
+    assert solver.verdict(solver.step(problem, begun, 0, Fixed(0.0))) is Status.STALLED
+
+
+def test_a_method_that_does_not_look_calls_no_function_smooth():
+    assert not SwitchingSubgradient().looks_smooth(None)

@@ -82,6 +82,9 @@ def test_what_tells_nothing_leaves_the_matrix():
         assert (
             updated(B, S, np.array([1e200, 0.5e200])) is B
         )  # across the step; its square is infinite
+        assert (
+            updated(B, np.array([0.0, 1.0]), np.array([1e200, 1.0])) is B
+        )  # one entry is infinite
         huge = 1e300 * B
         assert updated(huge, 1e10 * S, S) is huge
 

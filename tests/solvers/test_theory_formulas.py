@@ -4,7 +4,9 @@ import math
 
 import pytest
 
+from equipoise import _check
 from equipoise.solvers._theory.imela import imela_theory
+from equipoise.solvers._theory.in_range import in_range
 from equipoise.solvers._theory.iqrc import iqrc_theory, theoretical_steps
 from equipoise.solvers._theory.switching import static_theory
 from equipoise.solvers._theory.yu_neely_wei import high_probability_bounds
@@ -123,3 +125,26 @@ def test_the_constants_of_switching():
         static_theory(
             eps=eps, rho_hat=1.0, rho=1.0, lipschitz=M, multiplier_bound=Lam, decrease=fall
         )
+
+
+@pytest.mark.parametrize(
+    ("x", "message"),
+    [
+        (1e200, "constants: `x` must be of a size"),  # the square overflows
+        (1e-200, "constants: `x` must be of a size"),  # the square is 0, and divided by
+        (
+            1e-110,
+            "constants: `x` must be of a size",
+        ),  # the cube is 0, which another function refuses
+        (-1.0, "constants: `x` must be positive"),
+    ],
+)
+def test_constants_beyond_floating_point_are_an_error_of_what_they_are_made_of(x, message):
+    @in_range
+    def constants(x):
+        x = _check.positive("constants", "x", x)
+        return 1.0 / x**2, _check.positive("another", "cube", x**3)
+
+    with pytest.raises(_check.InputError, match=message):
+        constants(x)
+    assert constants(2.0) == (0.25, 8.0)

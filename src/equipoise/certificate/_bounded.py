@@ -81,7 +81,7 @@ def _by_faces(A: np.ndarray, target: np.ndarray, top: np.ndarray, w: np.ndarray)
         reach = np.full(w.size, np.inf)
         np.divide(room, np.abs(step), out=reach, where=step != 0.0)
         share = float(reach.min(initial=1.0))
-        at_edge = reach <= share if share < 1.0 else np.zeros(w.size, dtype=bool)
+        at_edge = reach <= share
         w = np.clip(w + share * step, 0.0, top)
         w[at_edge] = np.where(step < 0.0, 0.0, top)[at_edge]
         free &= ~at_edge

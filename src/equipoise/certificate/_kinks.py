@@ -96,7 +96,7 @@ def _certified(problem: Problem, kinks: Kinks) -> Certificate:
     prices[: active.size] = np.diag(point.values[active])
     weights = np.zeros(point.values.size)
     weights[0], downhill = 1.0, -slope
-    matrix, last = np.empty((0, 0)), np.empty(0)
+    matrix = last = np.empty(0)
     for _ in range(ROUNDS):
         bounds = kinks.masses @ weights
         piece = problem.domain.tangent_map(kinks.x, downhill)
