@@ -189,8 +189,10 @@ def direction(
     return JumpDirection(d, mu, float(slope @ d), rows, J, Z, raised)
 
 
-def first_accepted(problem: Problem, at: Pair, way: JumpDirection, b: float) -> Pair | None:
-    """Return the first point along the direction that line 4 accepts."""
+def first_accepted(
+    problem: Problem, at: Pair, way: JumpDirection, b: float, growth: float = ALLOWED_GROWTH
+) -> Pair | None:
+    """Return the first point along the direction that line 4 accepts; the residual may grow by `growth`."""
     merit, values = AugmentedLagrangianMerit(way.mu, b), problem.at(at.x).values
     value, fall = merit(values)[0], min(0.0, way.slope)
     rounding = 100 * problem.facts.rounding * max(1.0, abs(value))
@@ -202,6 +204,6 @@ def first_accepted(problem: Problem, at: Pair, way: JumpDirection, b: float) -> 
         lower = rise <= SUFFICIENT_DECREASE * s * fall + rounding
         if lower or (s == 1.0 and rise <= ALLOWED_RISE * at.residual):
             landed = pair_at(problem, ahead, at.lam + s * (way.mu - at.lam))
-            if landed.residual <= (ALLOWED_GROWTH if lower else MUST_HALVE) * at.residual:
+            if landed.residual <= (growth if lower else MUST_HALVE) * at.residual:
                 return landed
     return None
