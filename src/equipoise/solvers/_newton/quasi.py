@@ -20,7 +20,7 @@ from equipoise.solvers._newton.state import State
 PATIENCE, STEPS_WITHOUT = 40, 20
 
 # Where the merit falls, the residual may grow by this factor: more than after a jump with the Hessian, as
-# jumps are where this estimate learns. Of 3 and 10 the second takes fewer evaluations on generated sparse rows.
+# jumps are where this estimate learns. Of 3 and 10 the second takes fewer evaluations on sparse rows.
 LEARNING_GROWTH = 10.0
 
 
