@@ -73,6 +73,17 @@ def test_a_program_that_only_its_constraint_makes_convex_is_raised_until_it_is(b
         np.testing.assert_allclose(landed.lam, [1.0], atol=1e-9)
 
 
+def test_where_constraints_do_not_make_a_program_convex_its_absolute_value_stands_for_it():
+    """Minimise (x^2 - y^2) / 2 for x >= 1: x jumps to its bound, and y goes down."""
+    program = ([np.diag([1.0, -1.0]), np.zeros((2, 2))], [[0.0, 0.0], [-1.0, 0.0]], [0.0, 1.0])
+    problem = QuadraticProblem(*program, sets.WholeSpace())
+    at = pair_at(problem, problem.at(np.array([0.9, 0.7])), np.array([0.2]))
+    landed, known = known_jump(problem, at, 10.0, np.diag([1.0, -1.0]), 0.0)
+    assert not known.convex
+    np.testing.assert_allclose(landed.x, [1.0, 1.4], atol=1e-9)
+    np.testing.assert_allclose(landed.lam, [1.0], atol=1e-9)
+
+
 def test_downward_curvature_that_no_constraint_holds_is_left_to_the_descent():
     problem = QuadraticProblem([np.diag([1.0, -1.0])], [[0.0, 0.0]], [0.0], sets.WholeSpace())
     at = pair_at(problem, problem.at(np.array([0.5, 0.7])), np.zeros(0))

@@ -30,6 +30,7 @@ from equipoise.solvers._methods.smoothing import (
 )
 from equipoise.solvers._multiplier_model.network import MultiplierNetwork
 from equipoise.solvers._newton.first_penalty import first_penalty_beside
+from equipoise.solvers._newton.preconditioner import Preconditioner
 from equipoise.solvers._parts import backtracking
 from equipoise.solvers._penalty.linearised_penalty import LinearProgramError
 from equipoise.solvers._penalty.steering import Add
@@ -176,7 +177,11 @@ def test_newtons_method_begins_with_a_share_of_the_slope(slope, accuracy):
     warm = AugmentedNewton(multipliers=(2.0,)).init(problem, x0)
     assert warm.accuracy == pytest.approx(0.1 * (slope + 2.0))
     assert (warm.lam.tolist(), warm.b) == ([2.0], PENALTY_WITH_MULTIPLIERS)
-    assert (warm.estimate_suffices, warm.preconditioner) == (False, None)
+    assert (warm.estimate_suffices, warm.preconditioner) == (True, None)
+    seen = replace(warm, preconditioner=Preconditioner.of(np.ones(2)))
+    last = SimpleNamespace(success=True, multipliers=np.array([2.0]), state=seen)
+    known = AugmentedNewton().warm_started(last).init(problem, x0)
+    assert (known.estimate_suffices, known.preconditioner) == (False, seen.preconditioner)
     for given in ({}, {"multipliers": (2.0,)}):
         assert AugmentedNewton(penalty=7.0, **given).init(problem, x0).b == 7.0
 

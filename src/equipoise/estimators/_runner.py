@@ -48,14 +48,15 @@ class Runner:
         x0: np.ndarray,
         previous: Result | None = None,
         *,
-        rough: bool = False,
+        rough: bool | float = False,
         max_steps: int | None = None,
     ) -> Result:
         """Solve a problem; `previous` is the result of a similar one, whose multipliers help.
 
-        `rough` says that it is only a step on the way to another problem.
+        `rough` says that it is only a step on the way to another problem, or which residual will do there.
         """
-        tol = max(self.tol, reachable_residual(problem.facts.rounding), ROUGH_TOL if rough else 0.0)
+        on_the_way = ROUGH_TOL if rough is True else float(rough)
+        tol = max(self.tol, reachable_residual(problem.facts.rounding), on_the_way)
         solver = choose(problem, self.aim * tol) if self.solver == "auto" else self.solver
         if previous is not None and previous.success and isinstance(solver, Solver):
             solver = solver.warm_started(previous)

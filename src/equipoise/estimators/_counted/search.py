@@ -141,7 +141,11 @@ class Search:
         return min(self.tried, key=Candidate.rank)
 
     def solve(
-        self, problem: LearningProblem, x: np.ndarray, previous: Result | None, rough: bool
+        self,
+        problem: LearningProblem,
+        x: np.ndarray,
+        previous: Result | None,
+        rough: bool | float,
     ) -> Candidate:
         """Solve a shifted problem, count its answer, and remember it."""
         if self.tried:  # what a run learned of the Hessian helps the next one; it is large

@@ -4,9 +4,9 @@ The mean logistic loss stands for the user's measure, and bounds are kept with a
 
 1. other objectives are compared with the first one: all are fitted to a part of the rows, from the first fit
    on, and scored on the others
-2. the best is fitted to all rows, and takes the place of the first if it is certified, keeps all bounds by
-   counting, and its score on all rows is not lower
-3. the fit goes on with neighbouring shifts, which use up the bounds, as far as its score grows
+2. the best is fitted to all rows, with neighbouring shifts, which use up the bounds; it takes the place of
+   the first if it is certified, keeps all bounds by counting, and its score on all rows is not lower
+3. where the first stays, it goes on with neighbouring shifts, as far as its score grows
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from equipoise.estimators._chosen import Choice
 from equipoise.estimators._counted import Candidate, Unconstrained, ended_early
 from equipoise.estimators._counted import measure as measured
 from equipoise.estimators._counted.candidate import largest_steps
-from equipoise.estimators._counted.neighbours import neighbours
+from equipoise.estimators._counted.neighbours import neighbours, neighbours_of_far
 from equipoise.estimators._counted.search import Search
 from equipoise.estimators._scoring.measure import ACCURACY, Scoring
 from equipoise.estimators._scoring.parts import blocks_of, parts_by_content
@@ -49,6 +49,9 @@ COMPARED_BLOCKS = 10
 # No part of the search may take more steps than the first fit, or than these where that was easy. Chosen: the
 # fits of `make peers` take from 10 to 100.
 LEAST_STEPS = 50
+
+# The residual that will do where objectives are compared: less changes few predictions. Chosen.
+ROUGH = 1e-3
 
 # The logistic loss of rows that are far on the wrong side grows without end, though they are wrong once.
 # Truncated at 1 it is nearer to an error, and as quick to minimise from the logistic one's solution. Of 2, 1,
@@ -119,6 +122,7 @@ class Contest:
         self.chosen, self.solved = FIRST_OBJECTIVE, first.fit.problems_solved
         self.scores: dict[str, np.ndarray] = {}
         self.rows = 0
+        self.first_of_part: tuple[Any, ...] = ()
         # by objective, what the fit to a part of the rows has found: coefficients, and the result
         here = first.training.units.coefficients(first.fit.x), first.fit.result
         self.found: dict[str, tuple[Any, Result]] = {FIRST_OBJECTIVE: here}
@@ -134,17 +138,16 @@ class Contest:
             if fits_again:
                 self.best, self.chosen, self.best_score = rival, name, math.nan
                 return
-            with budget.limited(self.steps):  # 2
-                start = rival.fit
-                fit = rival.training.fit(
-                    rival.problem, rival.binding, self.unconstrained, start, rough=True
-                )
-            self.solved += fit.problems_solved
-            self._take(replace(rival, fit=fit), name)
-        if not fits_again and budget.wish is None:
-            budget.enter("using up the bounds")  # 3
-            for other in self._continued(self.best):
-                self._take(other, self.chosen)
+            budget.enter("using up the bounds")
+            quick = self._continued(rival, far=True)  # 2
+            if not any(other.fit.certified for other in quick) and budget.wish is None:
+                quick = self._settled(rival)
+            for other in quick:
+                self._take(other, name)
+        if self.chosen == FIRST_OBJECTIVE and not fits_again and budget.wish is None:
+            budget.enter("using up the bounds")
+            for other in self._continued(self.best):  # 3
+                self._take(other, FIRST_OBJECTIVE)
 
     def ended(self) -> tuple[Fitted, Choice | None]:
         """Return the best fit so far and how it was chosen."""
@@ -193,12 +196,16 @@ class Contest:
 
     def _scored(self, part: Training, name: str, blocks: list[np.ndarray]) -> np.ndarray | None:
         """Fit a part of the rows and return the scores on blocks of all; None where no fit succeeds."""
-        near = self._continued(self._begun(part), rough=True)
+        near = self._continued(self._begun(part), rough=ROUGH)
         if not near:
             return None
         best = min(near, key=lambda fitted: fitted.fit.violation)
-        if name != FIRST_OBJECTIVE:
-            self.found[name] = part.units.coefficients(best.fit.x), best.fit.result
+        coefficients = part.units.coefficients(best.fit.x)
+        if name == FIRST_OBJECTIVE:
+            self.first_of_part = coefficients
+        else:  # what another objective changes in the part is carried over to all rows
+            moved = zip(self.found[FIRST_OBJECTIVE][0], coefficients, self.first_of_part)
+            self.found[name] = tuple(a + (b - c) for a, b, c in moved), best.fit.result
         model = best.training, best.problem.rows, best.fit.x
         return self.measure.of(*model, self.first.training.table, *blocks)
 
@@ -228,15 +235,29 @@ class Contest:
         result = found.judged(verdict, x=x, certificate=certificate, state=None)
         return Fitted(training, binding, problem, measured(problem, result, first.fit.allowed))
 
-    def _continued(self, begun: Fitted, rough: bool = False) -> list[Fitted]:
+    def _continued(
+        self, begun: Fitted, rough: bool | float = False, far: bool = False
+    ) -> list[Fitted]:
         """Return fits that leave one row's worth of their bounds; rough ones as much as a first fit."""
         fit, runner = begun.fit, self.runner
         search = Search(begun.problem, fit.x, runner, fit.allowed, self.unconstrained, fit.result)
         left = 0.5 * search.spare if rough else largest_steps(begun.problem)
         with runner.budget.limited(self.steps):
-            found = neighbours(search, fit, left, rough)
+            if far:
+                found = neighbours_of_far(search, fit, left)
+            else:
+                found = neighbours(search, fit, left, rough)
         self.solved += len(search.tried)
         return [replace(begun, fit=_light(fit)) for fit in found]
+
+    def _settled(self, begun: Fitted) -> list[Fitted]:
+        """Return the fit that the stages of a first fit end with."""
+        with self.runner.budget.limited(self.steps):
+            fit = begun.training.fit(
+                begun.problem, begun.binding, self.unconstrained, begun.fit, rough=True
+            )
+        self.solved += fit.problems_solved
+        return [replace(begun, fit=_light(fit))]
 
     def _score(self, fitted: Fitted) -> float:
         """Return the score of a model on all its own rows."""

@@ -60,10 +60,11 @@ class AugmentedNewton(Solver[State]):
     r"""Newton-CG on the augmented Lagrangian ``A(x) = f_0 + 1/(2b) sum_i ([lam_i + b f_i]_+^2 - lam_i^2)``.
 
     1. where second derivatives can be estimated: jump, that is, take a Newton step for x and lam
-       together, with the estimate itself while that halves the KKT residual, with CG afterwards.
-       That ends the step, unless the jump fails: then three steps follow without jumps; or eight in
-       a row did not halve the least residual: then eight. With `memory` and gradients alone: jump with
-       the limited-memory BFGS estimate of the Hessian, and be patient for forty jumps
+       together, with the estimate itself while that halves the KKT residual, with CG afterwards, and
+       with an estimate that is a matrix once more where CG's jump fails. That ends the step, unless the
+       jump fails: then three steps follow without jumps; or eight in a row did not halve the least
+       residual: then eight. With `memory` and gradients alone: jump with the limited-memory BFGS
+       estimate of the Hessian, and be patient for forty jumps
     2. g <- grad A(x); T <- the linear piece of the tangent projection at (x, -g)
     3. if |T(-g)| <= accuracy (or after 100 steps): lam <- [lam + b f(x)]_+; b <- growth b unless the
        violation fell to a quarter; accuracy <- accuracy / 10; g <- grad A(x) with the new lam
@@ -144,7 +145,8 @@ class AugmentedNewton(Solver[State]):
             return State(pair, lam, b, accuracy)
         earlier = _remembered(self.multipliers, problem.dim)
         b = self.penalty or PENALTY_WITH_MULTIPLIERS
-        return State(pair, lam, b, accuracy, estimate_suffices=False, preconditioner=earlier)
+        suffices = earlier is None  # nothing is known of the Hessian: the start may be far
+        return State(pair, lam, b, accuracy, estimate_suffices=suffices, preconditioner=earlier)
 
     def step(self, problem: Problem, state: State, t: int, rng: np.random.Generator) -> State:
         """Return the state after step `t`."""
@@ -168,6 +170,8 @@ class AugmentedNewton(Solver[State]):
                 rows = ROW_FORCING_MATRIX if known.is_matrix else ROW_FORCING_DIAGONAL
                 rows = 1.0 if suffices else rows
                 landed, known = jump(problem, at, state.b, known, forcing, rows, self.tol)  # 1
+                if landed is None and known.is_matrix and not suffices:  # too long, or downhill
+                    landed, known = jump(problem, at, state.b, known, 1.0, 1.0, self.tol)
                 if landed is not None:
                     return _landed(replace(state, preconditioner=known), landed)
                 slow = state.slow if suffices else 2 * PATIENCE_WITH_JUMPS - STEPS_AFTER_FAILURE

@@ -21,27 +21,34 @@ def known_jump(
 ) -> tuple[Pair | None, Preconditioner]:
     """Return where the lines of `jump` lead with the Hessian H (d, d) itself, and H as a preconditioner.
 
-    1. ``H + c J'J`` with the first c = 0, b, 10 b, 100 b for which it is positive definite; give up where
-       there is none
+    1. ``H + c J'J`` with the first c = 0, b, 10 b, 100 b for which it is positive definite
     2. the other lines of `jump`
+    3. where constraints may become active, but there is no such c, or line 2 gives up: the same with the
+       absolute value of H
     """
     known = Preconditioner.exact(H)
-    way = _way(problem, at, b, H, known)
-    if way is None:
-        return None, known
-    landed = first_accepted(problem, at, way, b)
-    if landed is None or landed.residual > FAST_JUMP * at.residual or way.raised:
+    way = _way(problem, at, b, H, known)  # 1
+    landed = None if way is None else first_accepted(problem, at, way, b)  # 2
+    if landed is None and not known.convex:
+        way = _way(problem, at, b, H, known, absolute=True)  # 3
+        landed = None if way is None else first_accepted(problem, at, way, b)
+    if way is None or landed is None or way.raised or landed.residual > FAST_JUMP * at.residual:
         return landed, known
     return Chord(way.rows, way.J, way.Z, known).follow(problem, landed, tol), known
 
 
 def _way(
-    problem: Problem, at: Pair, b: float, H: np.ndarray, known: Preconditioner
+    problem: Problem,
+    at: Pair,
+    b: float,
+    H: np.ndarray,
+    known: Preconditioner,
+    absolute: bool = False,
 ) -> JumpDirection | None:
     point = problem.at(at.x)
     rows = np.flatnonzero((at.lam > 0) | (at.lam + b * point.constraints > 0))
     J = point.gradients(1 + rows) if rows.size else np.zeros((0, at.x.size))
-    factor, c = (known.factor if known.convex else None), 0.0
+    factor, c = (known.factor if known.convex or (absolute and rows.size) else None), 0.0
     if factor is None and rows.size:
         square = J.T @ J
         for times in RAISED_BY:
@@ -53,4 +60,4 @@ def _way(
         return None
     target = -at.gradient - c * (point.constraints[rows] @ J)
     solved = cho_solve((factor, True), np.column_stack((target, J.T)), check_finite=False)
-    return direction(problem, at, b, rows, J, solved[:, 0], solved[:, 1:], c > 0.0)
+    return direction(problem, at, b, rows, J, solved[:, 0], solved[:, 1:], not known.convex)
