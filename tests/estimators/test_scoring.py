@@ -109,12 +109,13 @@ def test_parts_depend_on_the_content_of_rows_alone():
     order = np.random.default_rng(1).permutation(5000)
     own, other = parts_by_content(of_table(X, data.y, data.groups), 0)
     training = of_table(X[order], data.y[order], data.groups[order])
-    again, _ = parts_by_content(training, 0)
+    again, others = parts_by_content(training, 0)
     assert len(own) + len(other) == 5000
     assert not set(own) & set(other)
     assert len(own) == pytest.approx(5000 / 3, abs=150)
     assert {row.tobytes() for row in X[own]}.isdisjoint({row.tobytes() for row in X[other]})
     assert set(order[again]) == set(own)
+    np.testing.assert_array_equal(X[other], X[order[others]])  # so that blocks of them are the same
     assert set(parts_by_content(training, 1)[0]) != set(again)
 
 

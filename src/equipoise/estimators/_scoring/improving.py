@@ -176,7 +176,7 @@ class Contest:
             return
         own, others = found
         places = blocks_of(training.table.positive[others], COMPARED_BLOCKS)
-        blocks, rows = [others[some] for some in places], int(others.size)
+        blocks, rows = [np.sort(others[some]) for some in places], int(others.size)
         part = Training(training.task, training.table.part(own), self.runner)
         del found, own, others, places
         self.first.problem.rows.release()

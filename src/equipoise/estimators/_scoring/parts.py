@@ -25,7 +25,7 @@ FACTOR = 1.5
 
 
 def parts_by_content(training: Training, seed: int) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the numbers of the rows to fit and of the others; None where they would be too few."""
+    """Return the rows to fit, and the others ordered by content; None where they would be too few."""
     table, units = training.table, training.units
     if table.n_rows < LEAST_ROWS:
         return None
@@ -35,10 +35,11 @@ def parts_by_content(training: Training, seed: int) -> tuple[np.ndarray, np.ndar
     share = ONE_IN * float(inside.mean())
     if not 1.0 / FACTOR <= share <= FACTOR:
         return None
-    return np.flatnonzero(inside), np.flatnonzero(~inside)
+    others = np.flatnonzero(~inside)
+    return np.flatnonzero(inside), others[np.argsort(scores[others], kind="stable")]
 
 
 def blocks_of(positive: np.ndarray, count: int) -> list[np.ndarray]:
-    """Return the numbers of the rows in so many blocks, each with its share of both classes."""
+    """Return the places of the rows in so many blocks, each with its share of both classes."""
     order = np.argsort(positive, kind="stable")
-    return [np.sort(order[i::count]) for i in range(count)]
+    return [order[i::count] for i in range(count)]
