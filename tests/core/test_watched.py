@@ -70,55 +70,50 @@ def test_nothing_evaluated_is_kept_when_a_run_has_ended(method):
     assert result.nfev > 0
 
 
+class Pulling(Watched):
+    """Another problem, whose backward passes are counted."""
+
+    def __init__(self, base):
+        super().__init__(base)
+        self.pulls = 0
+
+    def at(self, x):
+        point = self.base.at(x)
+
+        def vjp(weights):
+            self.pulls += 1
+            return point.vjp(weights)
+
+        return Point(point.x, point.values, vjp, point.hvp)
+
+
 def test_the_latest_gradient_is_not_computed_again_for_the_examiner():
     """The same weights at the same point; other weights, or another point, are pulled back anew."""
-    base, pulls = REFERENCES["convex"]().problem, []
-
-    class Pulling(Watched):
-        def at(self, x):
-            point = self.base.at(x)
-
-            def vjp(weights):
-                pulls.append(1)
-                return point.vjp(weights)
-
-            return Point(point.x, point.values, vjp, point.hvp)
-
-    problem, x = WatchedProblem(Pulling(base), Counter()), np.array([0.5, 0.5])
+    base, x = Pulling(REFERENCES["convex"]().problem), np.array([0.5, 0.5])
+    problem = WatchedProblem(base, Counter())
     weights = np.array([1.0, 2.0])
     gradient = problem.at(x).vjp(weights)
     weights[1] = 3.0  # the weights were copied
     seen = problem.free(x).vjp(np.array([1.0, 2.0]))
-    assert len(pulls) == 1
+    assert base.pulls == 1
     np.testing.assert_array_equal(seen, gradient)
     seen[0] = 7.0  # so was the gradient
     np.testing.assert_array_equal(problem.free(x).vjp(np.array([1.0, 2.0])), gradient)
     problem.free(x).vjp(weights)
-    assert len(pulls) == 2
+    assert base.pulls == 2
     problem.at(x.copy())
     problem.free(x).vjp(np.array([1.0, 2.0]))
-    assert len(pulls) == 3
+    assert base.pulls == 3
 
 
 def test_a_weighted_sum_of_gradients_at_hand_is_not_computed_again_for_the_examiner():
-    pulls = []
-
-    class Pulling(Watched):
-        def at(self, x):
-            point = self.base.at(x)
-
-            def vjp(weights):
-                pulls.append(1)
-                return point.vjp(weights)
-
-            return Point(point.x, point.values, vjp, point.hvp)
-
-    problem, x = WatchedProblem(Pulling(REFERENCES["convex"]().problem), Counter()), np.ones(2)
+    base, x = Pulling(REFERENCES["convex"]().problem), np.ones(2)
+    problem = WatchedProblem(base, Counter())
     point = problem.at(x)
     rows = point.gradients([0, 1])
-    assert len(pulls) == 2
+    assert base.pulls == 2
     sum_ = problem.free(x).vjp(np.array([1.0, 2.5]))
-    assert len(pulls) == 2
+    assert base.pulls == 2
     np.testing.assert_allclose(sum_, rows[0] + 2.5 * rows[1], rtol=1e-15)
     assert problem.counter.gradients == 2  # examinations are not counted
 

@@ -10,6 +10,7 @@ from equipoise import ConstrainedClassifier, Status, demographic_parity, load_mo
 from equipoise.datasets import make_census
 from equipoise.estimators._inputs import read_table
 from equipoise.estimators._runner import Runner
+from equipoise.estimators._scoring import improving
 from equipoise.estimators._scoring.improving import COMPARED_BLOCKS, FIRST_OBJECTIVE, Contest
 from equipoise.estimators._scoring.parts import blocks_of, parts_by_content
 from equipoise.estimators._training import Training
@@ -68,6 +69,18 @@ def test_the_model_chosen_is_the_one_its_loss_alone_gives(rows):
     X, y, _ = rows
     assert abs(model.score(X, y) - alone.score(X, y)) < 0.004
     assert model.calibration_ != fitted(rows, scoring=None).calibration_
+
+
+def test_a_rival_whose_shifts_keep_no_bounds_goes_through_the_stages_of_a_first_fit(
+    rows, monkeypatch
+):
+    plain = fitted(rows, scoring=None)
+    monkeypatch.setattr(improving, "neighbours_of_far", lambda search, start, left: [])
+    model = fitted(rows)
+    assert model.report_.choice.chosen == RIVAL
+    assert keeps(model)
+    assert model.status_ is Status.CONVERGED
+    assert model.report_.accuracy > plain.report_.accuracy
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-# So many gradients are kept: those of the functions of a problem with few constraints, and one of a
-# Lagrangian. Chosen.
+# At most this many gradients are kept: enough for all functions of a problem with few constraints, and one
+# of a Lagrangian. Chosen.
 MOST = 16
 
 

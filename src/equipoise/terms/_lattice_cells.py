@@ -17,7 +17,7 @@ DEGREE = 5
 # Cells of scores without large gaps between them; with more, empty stretches are left out. Chosen:
 # a histogram of this length still costs less than a pass over 10,000 rows.
 CELLS_WITHOUT_A_LOOK = 1 << 15
-# The powers of so many rows are kept for the next histogram at the same scores, 6 MB at the most; those of
+# The powers of at most this many rows are kept for the next histogram at the same scores, in 6 MB; those of
 # more rows leave the cache in between, and are as quickly made again. Chosen.
 KEPT_ROWS = 1 << 17
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-# Rows are compared with all cells at once where there are at most so many: fewer operations than a search in
-# every column, and little memory. Chosen.
+# Rows are compared with all cells at once where there are at most this many: that takes fewer operations than
+# a search in every column, and little memory. Chosen.
 FEW_CELLS = 64
 
-# Whether all rows of a batch had a cell is added up for so many batches at once, which takes fewer operations
-# on their device. Chosen.
+# Whether all rows of a batch had a cell is added up for this many batches at once, which takes fewer
+# operations on their device. Chosen.
 BATCHES_AT_ONCE = 16
 
 

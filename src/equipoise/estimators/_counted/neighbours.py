@@ -16,11 +16,11 @@ SHIFTS_IN_A_ROW = 2
 # counting adds at the start says little of the model that its shift leads to. Chosen.
 ON_THE_WAY = 1e-2, 1e-3
 
-# From there so many shifts at the most, until a model keeps its bounds. Chosen.
+# From there this many shifts at the most, until a model keeps its bounds. Chosen.
 MOST_SHIFTS = 6
 
 # What counting adds jumps from model to model. Where two shifts did not do, the next ones take its mean over
-# so many models. Chosen.
+# the last few models, this many. Chosen.
 AVERAGED = 3
 
 

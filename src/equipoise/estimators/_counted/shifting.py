@@ -35,8 +35,8 @@ MAX_FIRST_SHARPNESS = 10.0
 SHARPNESS_FACTORS = (1.0, 3.0, 6.0, 12.0)
 
 # Where no solution was found from the scores of the model without constraints, it is looked for from scores
-# so many times as large. Chosen: of .3, .1, .03 and .01 the first and the third missed no solution in ten
-# problems with two features, whose best directions were found by trying all.
+# that are multiplied by these factors, in turn. Chosen: in each of ten problems with two features, whose
+# best directions were found by trying all, the first or the second of them led to a solution.
 SMALLER_SCORES = 0.3, 0.03, 0.1
 
 # How often the shift is corrected with the same sharpness. Chosen.

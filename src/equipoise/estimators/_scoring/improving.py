@@ -5,7 +5,8 @@ The mean logistic loss stands for the user's measure, and bounds are kept with a
 1. other objectives are compared with the first one: all are fitted to a part of the rows, from the first fit
    on, and scored on the others
 2. the best is fitted to all rows, with neighbouring shifts, which use up the bounds; it takes the place of
-   the first if it is certified, keeps all bounds by counting, and its score on all rows is not lower
+   the first if it is certified, keeps all bounds by counting, and its score on all rows is not lower. Where
+   none of these keeps the bounds, it goes through the stages of a first fit
 3. where the first stays, it goes on with neighbouring shifts, as far as its score grows
 """
 
@@ -139,10 +140,10 @@ class Contest:
                 self.best, self.chosen, self.best_score = rival, name, math.nan
                 return
             budget.enter("using up the bounds")
-            quick = self._continued(rival, far=True)  # 2
-            if not any(other.fit.certified for other in quick) and budget.wish is None:
-                quick = self._settled(rival)
-            for other in quick:
+            others = self._continued(rival, far=True)  # 2
+            if not any(other.fit.certified for other in others) and budget.wish is None:
+                others = self._settled(rival)
+            for other in others:
                 self._take(other, name)
         if self.chosen == FIRST_OBJECTIVE and not fits_again and budget.wish is None:
             budget.enter("using up the bounds")
