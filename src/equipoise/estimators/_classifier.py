@@ -93,7 +93,7 @@ class ConstrainedClassifier(RuleClassifier):
         no worse there; then what is left of the bounds is used up. All bounds are kept as in the first fit,
         at about three times its cost; `report_.choice` says what was compared. None: the first fit alone.
         Nothing is searched for where `objective`, `loss` or `class_weight` is given, where a bound is not on
-        counted rates, with more than 20 inequalities or 1,000 columns, for tensors and rows in blocks, in
+        counted rates, with more than 20 inequalities or 1,000 columns, for rows in blocks, in
         `frontier` and in `partial_fit`; with less than 2,000 rows nothing is compared.
 
     Attributes

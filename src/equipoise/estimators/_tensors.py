@@ -88,9 +88,9 @@ def is_far(low: Any, high: Any) -> bool:
 
 
 def require_parts(owner: str, table: Table, parameter: str) -> None:
-    """Raise where the rows are not to be divided, tensors for instance, and `parameter` holds some out."""
+    """Raise where the rows cannot be divided, and `parameter` holds some out."""
     if not table.divisible:
-        reason = f"`{parameter}` is for rows in NumPy: give X.cpu().numpy(), or leave it out."
+        reason = f"`{parameter}` is for rows that can be divided, not for blocks: leave it out."
         raise _check.InputError(owner, reason, parameter)
 
 

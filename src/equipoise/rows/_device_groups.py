@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from typing import Any, final
 
 import numpy as np
@@ -52,6 +53,22 @@ class DeviceGroups(Groups):
             name: np.asarray(column.values)[self.host_codes(name)]
             for name, column in self.columns.items()
         }
+
+    def taken(self, rows: Array) -> DeviceGroups:
+        """Return the columns of some of the rows, with the values that occur there."""
+        changed = copy(self)
+        changed.columns, changed._codes, changed._crossed = {}, {}, {}
+        for name, column in self.columns.items():
+            xp = namespace(rows)
+            found, codes = xp.unique_inverse(self._codes[(name,)][rows])
+            values, labels = (
+                [own[i] for i in found.tolist()] for own in (column.values, column.labels)
+            )
+            changed._codes[(name,)] = xp.astype(codes, xp.int32)
+            changed.columns[name] = GroupColumn(
+                (name,), values, labels, counted(codes, None, len(values))
+            )
+        return changed
 
     def codes(self, names: str | tuple[str, ...]) -> Array:
         """Return the code of every row in a column, or in the intersections of several."""

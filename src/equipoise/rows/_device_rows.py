@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import Array, is_tensor, like, namespace, to_numpy
+from equipoise._array import Array, is_tensor, like, namespace, placed, to_numpy
 from equipoise.rows._cross_table import CrossTable
 from equipoise.rows._device_groups import DeviceGroups
 from equipoise.rows._digest import checksum, digest
@@ -20,6 +20,8 @@ from equipoise.rows._table import Table
 
 class DeviceRows(Table):
     """What `DeviceTable` holds: features, labels, weights and groups, and what is counted of labels alone."""
+
+    divisible = True
 
     def __init__(
         self,
@@ -46,6 +48,7 @@ class DeviceRows(Table):
         self._groups = None if groups is None else DeviceGroups(groups, X, owner)
         self.groups = self._groups
         self._crossed: dict[Any, CrossTable] = {}
+        self._whole: tuple[np.ndarray, int] | None = None  # of a part: its rows, of how many
 
     @cached_property
     def y(self) -> np.ndarray:
@@ -55,6 +58,27 @@ class DeviceRows(Table):
     def ordered(self) -> Self:
         """Return the table as it is: a copy of the rows in another order would be as large as they are."""
         return self
+
+    def part(self, rows: np.ndarray) -> Self:
+        """Return some of the rows, with the same classes."""
+        index = placed(rows, self.X)
+        made = self._copied()
+        made.X, made.positive, made.n_rows = self.X[index], self.positive[index], len(rows)
+        made.weight = None if self.weight is None else self.weight[index]
+        made._objective = made.weight
+        if self._objective is not self.weight and self._objective is not None:
+            made._objective = self._objective[index]
+        made._groups = made.groups = None if self._groups is None else self._groups.taken(index)
+        given, size = self._whole or (np.arange(self.n_rows), self.n_rows)
+        made._crossed, made._whole = {}, (given[rows], size)
+        return made
+
+    def _copied(self) -> Self:
+        """Return a copy that has found nothing out about its rows yet."""
+        made = copy(self)
+        for name in ("y", "_labelled"):
+            vars(made).pop(name, None)
+        return made
 
     def weights(self, over: str = "sample") -> Array:
         """Return the weight of every row, in rates or in the objective."""
@@ -87,7 +111,7 @@ class DeviceRows(Table):
         """Return the table with the objective's weights multiplied by a weight for each class."""
         factors = [float(weights.get(label, 1.0)) for label in self.classes]
         factor = self._xp.where(self.positive, *like(factors[::-1], self.weights()))
-        changed = copy(self)
+        changed = self._copied()
         changed._objective = factor if self.weight is None else factor * self.weight
         return changed
 
@@ -143,7 +167,7 @@ def _weight(owner: str, weight: Any, X: Array) -> Array:
     """Return the weights in double precision, beside the rows."""
     xp, n = namespace(X), int(X.shape[0])
     if not is_tensor(weight):
-        weight = xp.asarray(_check.vector(owner, "sample_weight", weight, n))
+        weight = xp.asarray(_check.vector(owner, "sample_weight", weight, n), device=X.device)
     weight = xp.astype(xp.asarray(weight, device=X.device), xp.float64)
     if tuple(weight.shape) != (n,) or not bool(xp.isfinite(weight.sum())):
         rule = f"must be {n} finite numbers"

@@ -101,9 +101,10 @@ class DeviceTable(DeviceRows):
         )
         groups = None if self.groups is None else dict(self.groups.arrays)
         own = None if self._objective is self.weight else objective
-        return MemoryTable(
+        table = MemoryTable(
             self.y, None, groups, weight=weight, objective_weight=own, classes=self.labels
         )
+        return table if self._whole is None else table.as_part(*self._whole)
 
     def labelled(self) -> MemoryTable:
         """Return labels, weights and groups, brought to the host."""

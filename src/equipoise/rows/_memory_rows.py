@@ -155,8 +155,13 @@ class MemoryRows(Table):
             classes=self.labels,
         )
         given, size = self._whole or (np.arange(self.n_rows), self.n_rows)
-        made._whole = (given if self.order is None else given[self.order])[rows], size
-        return made
+        return made.as_part((given if self.order is None else given[self.order])[rows], size)
+
+    def as_part(self, rows: np.ndarray, size: int) -> Self:
+        """Return the table as these of the rows of a larger one, which has `size` rows."""
+        changed = copy(self)
+        changed._whole = rows, size
+        return changed
 
     def with_features(self, X: np.ndarray) -> Self:
         """Return the table with other features of the same rows."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -82,6 +82,10 @@ class Table(ABC):
         Fits use it: then the order in which rows are given changes nothing. Where that takes long beside
         the fit, or is not needed (many rows in few groups), the table itself.
         """
+
+    def part(self, rows: np.ndarray) -> Self:
+        """Return some of the rows, with the same classes; a table that is not `divisible` has no parts."""
+        raise NotImplementedError
 
     @abstractmethod
     def total(self, over: str = "sample") -> float:

@@ -12,7 +12,7 @@ from equipoise.estimators._promise.tightening import MOST_GIVEN_UP, room
 from equipoise.estimators._promised import Promise
 from equipoise.estimators._training import Training
 from equipoise.problems import LearningProblem
-from equipoise.rows import MemoryTable, RowSums
+from equipoise.rows import DeviceTable, MemoryTable, RowSums
 
 # How often bounds are tightened for rows apart. Chosen: two are usual.
 TIGHTENINGS = 6
@@ -46,7 +46,7 @@ class CountsApart:
     def of(
         training: Training,
         names: tuple[str, ...],
-        other: MemoryTable,
+        other: MemoryTable | DeviceTable,
         best_loss: float,
         undefined: str = "raise",
     ) -> CountsApart:
@@ -86,11 +86,11 @@ class KeptApart:
 
     Attributes
     ----------
-    other : MemoryTable
+    other : MemoryTable | DeviceTable
         The validation rows.
     """
 
-    other: MemoryTable
+    other: MemoryTable | DeviceTable
 
     def fit(
         self,

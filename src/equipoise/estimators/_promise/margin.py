@@ -16,7 +16,7 @@ from equipoise.estimators._promise.tightening import Tightening
 from equipoise.estimators._promised import Promise
 from equipoise.estimators._training import Training
 from equipoise.problems import LearningProblem
-from equipoise.rows import MemoryTable
+from equipoise.rows import DeviceTable, MemoryTable
 
 # By how many standard errors of the training rows bounds may be tightened. Chosen.
 MARGINS = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5)
@@ -38,7 +38,7 @@ class CrossValidated:
     """
 
     owner: str
-    training: MemoryTable
+    training: MemoryTable | DeviceTable
     seed: int = 0
 
     def fit(
@@ -81,7 +81,7 @@ class CrossValidated:
 
     def _order(self) -> np.ndarray:
         """Return the rows so that every third has its share of every class and group."""
-        table = self.training
+        table = self.training.labelled()
         order = np.random.default_rng(self.seed).permutation(table.n_rows)
         columns = [] if table.groups is None else table.groups.columns.values()
         kinds = [table.positive, *(c.codes for c in columns if c.codes is not None)]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import binom
 
+from equipoise._array import to_numpy
 from equipoise._status import Status
 from equipoise.certificate import certify
 from equipoise.constraints import Binding
@@ -18,7 +19,7 @@ from equipoise.estimators._promised import Promise
 from equipoise.estimators._training import Training
 from equipoise.models import linear_scores
 from equipoise.problems import LearningProblem
-from equipoise.rows import MemoryTable
+from equipoise.rows import DeviceTable, MemoryTable
 from equipoise.run import Verdict
 
 CHOSEN = (
@@ -45,7 +46,7 @@ class OrderStatistic:
     bound: float
 
     @property
-    def training(self) -> MemoryTable:
+    def training(self) -> MemoryTable | DeviceTable:
         """The rows to train on."""
         return self.walk.parts.training
 
@@ -61,8 +62,8 @@ class OrderStatistic:
         fit = training.fit(problem, binding, unconstrained)
         coef, intercept = training.units.coefficients(fit.x)
         wrong_side = 1.0 if self.bounded == 0 else -1.0  # where scores of the class are errors
-        own = testing.positive == bool(self.bounded)
-        scores = wrong_side * linear_scores(testing.X, coef, intercept).astype(np.float64)[own]
+        own = testing.labelled().positive == bool(self.bounded)
+        scores = wrong_side * to_numpy(linear_scores(testing.X, coef, intercept))[own]
         moved = threshold(np.sort(scores), self.bound, 1.0 - walk.confidence)
         if moved is not None:
             x = training.units.parameters(coef, intercept - wrong_side * moved)

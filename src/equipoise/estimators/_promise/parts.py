@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from equipoise import _check
 from equipoise.estimators._runner import seed_of
-from equipoise.rows import MemoryTable
+from equipoise.rows import DeviceTable, MemoryTable
+
+Rows = TypeVar("Rows", MemoryTable, DeviceTable)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +56,9 @@ class HoldingOut:
         held = min(max(1, round(self.share * count)), count - 1)
         rng = np.random.default_rng(self.seed)
         turn = np.arange(count) if self.ordered else rng.permutation(count)
-        out = np.isin(codes, turn[count - held :])
+        drawn = np.zeros(count, bool)
+        drawn[turn[count - held :]] = True
+        out = drawn[codes]
         rows = np.flatnonzero(out)
         if self.groups is not None:
             rows = np.sort(_one_of_each(codes, rows, rng))
@@ -73,21 +77,21 @@ def holds_out(owner: str, confidence: float | None, constraints: Any, groups: An
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
+class Parts(Generic[Rows]):
     """The rows to train on, and independent ones to test with."""
 
-    training: MemoryTable
-    testing: MemoryTable
+    training: Rows
+    testing: Rows
 
     @staticmethod
-    def of(owner: str, table: MemoryTable, settings: HoldingOut) -> Parts:
+    def of(owner: str, table: Rows, settings: HoldingOut) -> Parts[Rows]:
         """Divide the rows of a table."""
         training, testing = settings.divided(owner, table.n_rows)
         parts = Parts(table.part(training), table.part(testing))
         parts._check(owner, table)
         return parts
 
-    def _check(self, owner: str, table: MemoryTable) -> None:
+    def _check(self, owner: str, table: Rows) -> None:
         """Raise where a class or a group is absent from a part: nothing could be promised of it."""
         for name, part in (("to train on", self.training), ("held out", self.testing)):
             missing = [c for c, k in zip(table.classes, part.class_counts()) if k == 0]

@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from equipoise._array import to_numpy
 from equipoise.auditing._audit import broken_chance, rows_needed
 from equipoise.auditing._audited_rows import AuditedRows
 from equipoise.auditing._rules import Rules
 from equipoise.constraints import Inequality
 from equipoise.constraints._sample import Sample
 from equipoise.models import linear_scores
-from equipoise.rows import MemoryTable
+from equipoise.rows import DeviceTable, MemoryTable
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,18 +38,19 @@ class HeldOutRows:
     def __init__(
         self,
         owner: str,
-        table: MemoryTable,
+        table: MemoryTable | DeviceTable,
         inequalities: tuple[Inequality, ...],
         confidence: float,
     ) -> None:
         self._owner, self._table, self.level = owner, table, 1.0 - confidence
+        self._labelled = table.labelled()
         self.inequalities = inequalities
-        self._sample = Sample(table, owner=owner, min_cell=2, small_cells="skip")
+        self._sample = Sample(self._labelled, owner=owner, min_cell=2, small_cells="skip")
 
     def rules(self, coef: np.ndarray, intercept: np.ndarray) -> Rules:
         """Return the measures of a linear model's predictions and scores."""
-        scores = linear_scores(self._table.X, coef, intercept).astype(np.float64)
-        rows = AuditedRows(self._table, scores > 0, scores, self._owner)
+        scores = to_numpy(linear_scores(self._table.X, coef, intercept))
+        rows = AuditedRows(self._labelled, scores > 0, scores, self._owner)
         return Rules(rows, self._sample)
 
     def chance(self, coef: np.ndarray, intercept: np.ndarray) -> float:
@@ -92,7 +94,7 @@ class HeldOutRows:
 
 def spreads(
     owner: str,
-    table: MemoryTable,
+    table: MemoryTable | DeviceTable,
     inequalities: tuple[Inequality, ...],
     model: tuple[np.ndarray, np.ndarray],
     rows: int,

@@ -10,7 +10,7 @@ import numpy as np
 from equipoise.constraints import Binding
 from equipoise.estimators._promise.testing import spreads
 from equipoise.problems import LearningProblem
-from equipoise.rows import MemoryTable
+from equipoise.rows import DeviceTable, MemoryTable
 from equipoise.terms import Combination
 
 # Bounds are tightened by at most this share of the room that they leave, so that of two opposite bounds,
@@ -38,7 +38,7 @@ class Tightening:
     @staticmethod
     def of(
         owner: str,
-        table: MemoryTable,
+        table: MemoryTable | DeviceTable,
         binding: Binding,
         model: tuple[np.ndarray, np.ndarray],
         rows: int,

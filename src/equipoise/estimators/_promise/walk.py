@@ -8,6 +8,7 @@ breaks with the probability ``1 - confidence`` at the most (Angelopoulos et al. 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from equipoise.estimators._promise.tightening import Tightening
 from equipoise.estimators._promised import Promise, PromiseLine
 from equipoise.estimators._training import Training
 from equipoise.problems import LearningProblem
-from equipoise.rows import MemoryTable
+from equipoise.rows import DeviceTable, MemoryTable
 
 # By how many standard errors of the rows held out the bounds are tightened, one after the other. Chosen: a
 # test at the usual levels passes from about 1.6 to 2.5 on, and the first one should nearly always.
@@ -40,11 +41,11 @@ class Walk:
     """
 
     owner: str
-    parts: Parts
+    parts: Parts[Any]
     confidence: float
 
     @property
-    def training(self) -> MemoryTable:
+    def training(self) -> MemoryTable | DeviceTable:
         """The rows to train on."""
         return self.parts.training
 

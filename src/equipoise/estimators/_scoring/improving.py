@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from equipoise import _check
+from equipoise._array import on_host
 from equipoise._status import Status
 from equipoise.constraints import Binding
 from equipoise.estimators._chosen import Choice
@@ -176,7 +177,7 @@ class Contest:
         if found is None:
             return
         own, others = found
-        places = blocks_of(training.table.positive[others], COMPARED_BLOCKS)
+        places = blocks_of(on_host(training.table.positive)[others], COMPARED_BLOCKS)
         blocks, rows = [np.sort(others[some]) for some in places], int(others.size)
         part = Training(training.task, training.table.part(own), self.runner)
         del found, own, others, places

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import check_scoring
 
+from equipoise._array import on_host
 from equipoise.estimators._fitted_model import fitted_model
 from equipoise.estimators._sklearn import naming
 from equipoise.estimators._training import Training
@@ -55,7 +56,7 @@ class Scoring:
         """
         if self.scoring == ACCURACY:
             scores = linear_scores(table.X, *training.units.coefficients(x))
-            right, weight = (scores > 0) == table.positive, table.weights()
+            right, weight = on_host((scores > 0) == table.positive), on_host(table.weights())
             each = blocks or (slice(None),)
             return np.array([np.average(right[part], weights=weight[part]) for part in each])
         model = copy(self.estimator)
@@ -72,5 +73,5 @@ class Scoring:
 
     @staticmethod
     def _asked(scorer: Any, model: Any, table: MemoryTable) -> float:
-        given = {} if table.weight is None else {"sample_weight": table.weight}
-        return float(scorer(model, table.X, table.y, **given))
+        given = {} if table.weight is None else {"sample_weight": on_host(table.weight)}
+        return float(scorer(model, on_host(table.X), table.y, **given))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from equipoise._array import in_double, namespace, on_host, true_count
 from equipoise.estimators._training import Training
 from equipoise.models import linear_scores
 
@@ -30,13 +31,15 @@ def parts_by_content(training: Training, seed: int) -> tuple[np.ndarray, np.ndar
     if table.n_rows < LEAST_ROWS:
         return None
     drawn = np.random.default_rng(seed).standard_normal(units.dim)
-    scores = linear_scores(table.X, *units.coefficients(drawn)).astype(np.float64)
-    inside = np.floor(scores / SLICE) % ONE_IN == 0
-    share = ONE_IN * float(inside.mean())
+    scores = in_double(linear_scores(table.X, *units.coefficients(drawn)))
+    xp = namespace(scores)
+    inside = xp.floor(scores / SLICE) % ONE_IN == 0
+    share = ONE_IN * true_count(inside) / table.n_rows
     if not 1.0 / FACTOR <= share <= FACTOR:
         return None
-    others = np.flatnonzero(~inside)
-    return np.flatnonzero(inside), others[np.argsort(scores[others], kind="stable")]
+    others = xp.nonzero(~inside)[0]
+    others = others[xp.argsort(scores[others], stable=True)]
+    return on_host(xp.nonzero(inside)[0]), on_host(others)
 
 
 def blocks_of(positive: np.ndarray, count: int) -> list[np.ndarray]:
