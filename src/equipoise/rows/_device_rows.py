@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import Array, is_tensor, like, namespace, placed, to_numpy
+from equipoise._array import Array, is_tensor, like, namespace, on_host, placed, to_numpy
 from equipoise.rows._cross_table import CrossTable
 from equipoise.rows._device_groups import DeviceGroups
 from equipoise.rows._digest import checksum, digest
@@ -59,7 +59,7 @@ class DeviceRows(Table):
         """Return the table as it is: a copy of the rows in another order would be as large as they are."""
         return self
 
-    def part(self, rows: np.ndarray) -> Self:
+    def part(self, rows: Array) -> Self:
         """Return some of the rows, with the same classes."""
         index = placed(rows, self.X)
         made = self._copied()
@@ -70,7 +70,7 @@ class DeviceRows(Table):
             made._objective = self._objective[index]
         made._groups = made.groups = None if self._groups is None else self._groups.taken(index)
         given, size = self._whole or (np.arange(self.n_rows), self.n_rows)
-        made._crossed, made._whole = {}, (given[rows], size)
+        made._crossed, made._whole = {}, (given[on_host(rows)], size)
         return made
 
     def _copied(self) -> Self:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from equipoise._array import Array
 from equipoise.models import LinearUnits
 from equipoise.rows._entries import RateEntry, SumSpec, Tally
 from equipoise.rows._groups import Groups
@@ -83,7 +84,7 @@ class Table(ABC):
         the fit, or is not needed (many rows in few groups), the table itself.
         """
 
-    def part(self, rows: np.ndarray) -> Self:
+    def part(self, rows: Array) -> Self:
         """Return some of the rows, with the same classes; a table that is not `divisible` has no parts."""
         raise NotImplementedError
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import on_host
+from equipoise._array import Array, namespace
 from equipoise._status import Status
 from equipoise.constraints import Binding
 from equipoise.estimators._chosen import Choice
@@ -177,8 +177,9 @@ class Contest:
         if found is None:
             return
         own, others = found
-        places = blocks_of(on_host(training.table.positive)[others], COMPARED_BLOCKS)
-        blocks, rows = [np.sort(others[some]) for some in places], int(others.size)
+        places = blocks_of(training.table.positive[others], COMPARED_BLOCKS)
+        sort = namespace(others).sort
+        blocks, rows = [sort(others[some]) for some in places], len(others)
         part = Training(training.task, training.table.part(own), self.runner)
         del found, own, others, places
         self.first.problem.rows.release()
@@ -196,7 +197,7 @@ class Contest:
         if len(scores) > 1 and FIRST_OBJECTIVE in scores:
             self.scores, self.rows = scores, rows
 
-    def _scored(self, part: Training, name: str, blocks: list[np.ndarray]) -> np.ndarray | None:
+    def _scored(self, part: Training, name: str, blocks: list[Array]) -> np.ndarray | None:
         """Fit a part of the rows and return the scores on blocks of all; None where no fit succeeds."""
         near = self._continued(self._begun(part), rough=ROUGH)
         if not near:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import check_scoring
 
-from equipoise._array import on_host
+from equipoise._array import Array, on_host
 from equipoise.estimators._fitted_model import fitted_model
 from equipoise.estimators._sklearn import naming
 from equipoise.estimators._training import Training
@@ -48,7 +48,7 @@ class Scoring:
         rows: RowSums,
         x: np.ndarray,
         table: MemoryTable,
-        *blocks: np.ndarray,
+        *blocks: Array,
     ) -> np.ndarray:
         """Return the scores of a model with parameters `x` fitted to `rows`, on blocks of a table's rows.
 
@@ -56,9 +56,10 @@ class Scoring:
         """
         if self.scoring == ACCURACY:
             scores = linear_scores(table.X, *training.units.coefficients(x))
-            right, weight = on_host((scores > 0) == table.positive), on_host(table.weights())
-            each = blocks or (slice(None),)
-            return np.array([np.average(right[part], weights=weight[part]) for part in each])
+            weight: Any = table.weights()
+            right: Any = ((scores > 0) == table.positive) * weight
+            each: Any = blocks or (slice(None),)
+            return np.array([float(right[part].sum() / weight[part].sum()) for part in each])
         model = copy(self.estimator)
         vars(model).update(fitted_model(training, rows, x), sensitive_names_=())
         vars(model).pop("feature_names_in_", None)  # tables hold no names

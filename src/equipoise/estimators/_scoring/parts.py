@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from equipoise._array import in_double, namespace, on_host, true_count
+from equipoise._array import Array, in_double, namespace, true_count
 from equipoise.estimators._training import Training
 from equipoise.models import linear_scores
 
@@ -25,8 +25,11 @@ LEAST_ROWS = 2_000
 FACTOR = 1.5
 
 
-def parts_by_content(training: Training, seed: int) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the rows to fit, and the others ordered by content; None where they would be too few."""
+def parts_by_content(training: Training, seed: int) -> tuple[Array, Array] | None:
+    """Return the rows to fit, and the others ordered by content; None where they would be too few.
+
+    Of a tensor they are tensors beside it.
+    """
     table, units = training.table, training.units
     if table.n_rows < LEAST_ROWS:
         return None
@@ -39,10 +42,10 @@ def parts_by_content(training: Training, seed: int) -> tuple[np.ndarray, np.ndar
         return None
     others = xp.nonzero(~inside)[0]
     others = others[xp.argsort(scores[others], stable=True)]
-    return on_host(xp.nonzero(inside)[0]), on_host(others)
+    return xp.nonzero(inside)[0], others
 
 
-def blocks_of(positive: np.ndarray, count: int) -> list[np.ndarray]:
+def blocks_of(positive: Array, count: int) -> list[Array]:
     """Return the places of the rows in so many blocks, each with its share of both classes."""
-    order = np.argsort(positive, kind="stable")
+    order = namespace(positive).argsort(positive, stable=True)
     return [order[i::count] for i in range(count)]
