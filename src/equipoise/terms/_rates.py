@@ -96,6 +96,11 @@ class Rates(ScoreSum):
         sign = None if self.sign is None else to_numpy(self.sign[placed(index, self.sign)])
         return Rates(self.function, self.weights.rows(index, scale), sign)
 
+    @property
+    def rates(self) -> tuple[Rates, ...]:
+        """These alone."""
+        return (self,)
+
     def sharpened(self, k: float) -> Rates:
         """Return the rates of the function with sharpness `k`."""
         return Rates(self.function.sharpened(k), self.weights, self.sign)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from scipy import sparse
@@ -13,6 +13,9 @@ from scipy import sparse
 from equipoise._array import Array
 from equipoise.terms._kinks import RowKinks
 from equipoise.terms._scores import Scores
+
+if TYPE_CHECKING:
+    from equipoise.terms._rates import Rates
 
 
 @dataclass(frozen=True)
@@ -148,6 +151,11 @@ class ScoreSum(ABC):
     def largest(self) -> np.ndarray:
         """The most that one row's prediction adds to each thresholded sum, (R,); 0 if not known."""
         return np.zeros(self.size)
+
+    @property
+    def rates(self) -> tuple[Rates, ...]:
+        """Those of the sums that are rates, in their order."""
+        return ()
 
     def sharpened(self, k: float) -> ScoreSum:
         """Return the sums with every ``sigmoid(s)`` replaced by ``sigmoid(k s)``."""
