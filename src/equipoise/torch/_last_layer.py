@@ -54,8 +54,7 @@ class LastLayer(LinearPredictor):
     on_infeasible : {"warn", "raise", "ignore"}
     """
 
-    solver, tol, max_steps, max_seconds = "auto", 1e-6, 1000, None
-    verbose, callback, random_state = False, None, None
+    solver = "auto"
     report_: Report
 
     def __init__(
