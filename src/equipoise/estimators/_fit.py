@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from equipoise import _check
+from equipoise._positive import turned
 from equipoise.estimators._counted import Candidate, described, measure
 from equipoise.estimators._fitted_model import fitted_model
 from equipoise.estimators._infeasible import (
@@ -33,7 +34,6 @@ from equipoise.estimators._threads import suitable_threads
 from equipoise.estimators._training import BoundTraining, Previous, Training
 from equipoise.problems import LearningProblem
 from equipoise.rows import MemoryTable, Table
-from equipoise.rows._positive import turned
 from equipoise.run import Budget
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from equipoise import _check
+from equipoise._positive import is_among
 from equipoise.estimators._calibration import Calibration
 from equipoise.estimators._model_file import (
     MODEL,
@@ -21,7 +22,6 @@ from equipoise.estimators._model_file import (
 from equipoise.estimators._report import Report
 from equipoise.estimators._sklearn import check_parameters
 from equipoise.estimators._stream.stream import Stream
-from equipoise.rows._positive import is_among
 from equipoise.run import Result
 from equipoise.run._container import unpack
 from equipoise.run._encoding import UnreadableError

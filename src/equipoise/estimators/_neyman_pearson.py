@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 
 from equipoise import _check
+from equipoise._positive import is_among
 from equipoise.constraints import rate
 from equipoise.estimators._class_losses import fit_class_losses
 from equipoise.estimators._fit import fit_two_classes, walk_of
@@ -21,7 +22,6 @@ from equipoise.estimators._promise.order_statistic import OrderStatistic
 from equipoise.estimators._sklearn import Interval, check_parameters
 from equipoise.estimators._task import Task
 from equipoise.rows import MemoryTable, Table
-from equipoise.rows._positive import is_among
 from equipoise.solvers import Solver
 
 # The share of `tol` that solvers aim for, since class losses near their bounds are flat. Chosen.

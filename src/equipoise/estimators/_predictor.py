@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from equipoise import _check
 from equipoise._array import Array, is_tensor, on_host
+from equipoise._positive import with_positive_last
 from equipoise._status import Status
 from equipoise.auditing import Audit
 from equipoise.auditing._audit import audit_rows, with_absent
@@ -29,7 +30,6 @@ from equipoise.estimators._sklearn import naming
 from equipoise.estimators._tensors import tensor_labels, tensor_scores
 from equipoise.models import linear_scores
 from equipoise.rows import MemoryTable
-from equipoise.rows._positive import with_positive_last
 from equipoise.run import Budget, Result, Trace
 from equipoise.solvers import SOLVERS, Solver
 

@@ -13,11 +13,11 @@ import numpy as np
 from equipoise import _check
 from equipoise._status import Status
 from equipoise.certificate import certify
+from equipoise.estimators import Report
 from equipoise.estimators._counted import Candidate, measure
 from equipoise.estimators._counted.threshold import MOVED
 from equipoise.estimators._predictor import LinearPredictor
 from equipoise.estimators._promise.apart import CountsApart, KeptApart
-from equipoise.estimators._report import Report
 from equipoise.estimators._training import BoundTraining
 from equipoise.problems import LearningProblem
 from equipoise.rows import MemoryTable

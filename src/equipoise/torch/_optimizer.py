@@ -9,8 +9,8 @@ from equipoise import _check
 from equipoise.auditing import Audit, audit
 from equipoise.constraints import Constraint
 from equipoise.constraints._rules import listed
+from equipoise.estimators import Report
 from equipoise.estimators._fit import fit_two_classes
-from equipoise.estimators._report import Report
 from equipoise.estimators._task import Task
 from equipoise.torch._cell_rates import CellRates
 from equipoise.torch._cells import arrays
