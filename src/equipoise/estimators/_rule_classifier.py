@@ -15,6 +15,7 @@ from equipoise.estimators._bound_parameters import BoundParameters
 from equipoise.estimators._fit import fit_two_classes, walk_of
 from equipoise.estimators._inputs import read_table
 from equipoise.estimators._predictor import LinearPredictor
+from equipoise.estimators._rule_checks import require_two_classes
 from equipoise.estimators._sklearn import Interval, StrOptions, check_parameters
 from equipoise.estimators._stream.learn import learn_batch
 from equipoise.estimators._task import Task
@@ -78,11 +79,7 @@ class RuleClassifier(BoundParameters, LinearPredictor, ClassifierMixin, BaseEsti
         """
         check_parameters(self)
         table, names = read_table(self, X, y, sensitive_features, sample_weight, tensors=True)
-        if len(table.classes) > 2:
-            raise ValueError(
-                f"Only binary classification is supported. {type(self).__name__} got "
-                f"{len(table.classes)} classes; for class-wise bounds see NeymanPearsonClassifier."
-            )
+        require_two_classes(type(self).__name__, table)
         if hasattr(self, "stream_"):
             del self.stream_
         self.sensitive_names_ = names

@@ -119,8 +119,7 @@ class Rates(ScoreSum):
         moments = self.weights.moments(lengths)
         least, largest = self._range(*moments[0])
         if lengths is None:
-            unknown = np.full(self.size, np.inf)
-            return SumBounds(unknown, unknown, unknown, least, largest)
+            return SumBounds.between(least, largest)
         lipschitz, (low, high) = self.function.lipschitz, self.function.curvatures
         concave, convex = max(0.0, -low), max(0.0, high)
         plus, minus = moments[2]

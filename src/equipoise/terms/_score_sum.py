@@ -74,7 +74,13 @@ class SumBounds:
     def unknown(size: int) -> SumBounds:
         """Return bounds that say nothing."""
         inf = np.full(size, np.inf)
-        return SumBounds(inf, inf, inf, -inf, inf)
+        return SumBounds.between(-inf, inf)
+
+    @staticmethod
+    def between(least: np.ndarray, largest: np.ndarray) -> SumBounds:
+        """Return bounds that tell the range of the values alone."""
+        unknown = np.full(least.size, np.inf)
+        return SumBounds(unknown, unknown, unknown, least, largest)
 
     @staticmethod
     def joined(parts: list[SumBounds]) -> SumBounds:

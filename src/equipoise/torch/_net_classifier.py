@@ -16,6 +16,7 @@ from equipoise.estimators._fit import fit_two_classes
 from equipoise.estimators._inputs import read_table
 from equipoise.estimators._model_file import storable
 from equipoise.estimators._predictor import LinearPredictor
+from equipoise.estimators._rule_checks import require_two_classes
 from equipoise.estimators._sklearn import Interval, StrOptions, check_parameters
 from equipoise.estimators._task import Task
 from equipoise.torch._net_fit import NetFit
@@ -159,11 +160,7 @@ class ConstrainedNetClassifier(BoundParameters, LinearPredictor, ClassifierMixin
         """
         check_parameters(self)
         table, names = read_table(self, X, y, sensitive_features, sample_weight)
-        if len(table.classes) > 2:
-            raise ValueError(
-                f"Only binary classification is supported. {type(self).__name__} got "
-                f"{len(table.classes)} classes."
-            )
+        require_two_classes(type(self).__name__, table)
         task = self._task()
         work = NetFit(self, task, table, groups, validation_rows(self, validation, table.classes))
         self.sensitive_names_ = names
