@@ -55,12 +55,17 @@ def matrix(
     return found
 
 
+def _as_array(value: Any) -> np.ndarray:
+    """Return `value` as an array; one of no shape that fits, where its rows differ in length."""
+    try:
+        return np.asarray(value)
+    except (TypeError, ValueError):
+        return np.empty((0, 0))
+
+
 def integers(owner: str, parameter: str, value: Any, below: int, least: int = 0) -> np.ndarray:
     """Return `value` as a vector of integers from `least` to ``below - 1``."""
-    try:
-        found = np.asarray(value)
-    except (TypeError, ValueError):  # rows of different length
-        found = np.empty((0, 0))
+    found = _as_array(value)
     whole = found.dtype.kind in "iu" or (found.dtype.kind == "f" and found.size == 0)
     if found.ndim != 1 or not whole or np.any((found < least) | (found >= below)):
         fail(owner, parameter, f"must be a vector of integers from {least} to {below - 1}", value)
@@ -69,10 +74,7 @@ def integers(owner: str, parameter: str, value: Any, below: int, least: int = 0)
 
 def mask(owner: str, parameter: str, value: Any, size: int) -> np.ndarray:
     """Return `value` as a vector of `size` truth values."""
-    try:
-        found = np.asarray(value)
-    except (TypeError, ValueError):  # rows of different length
-        found = np.empty((0, 0))
+    found = _as_array(value)
     if found.shape != (size,) or found.dtype != bool:
         fail(owner, parameter, f"must be a boolean array of shape ({size},)", value)
     return found
@@ -80,10 +82,7 @@ def mask(owner: str, parameter: str, value: Any, size: int) -> np.ndarray:
 
 def labels(owner: str, parameter: str, value: Any) -> np.ndarray:
     """Return `value` as a vector of labels, one for each row; none is missing."""
-    try:
-        found = np.asarray(value)
-    except (TypeError, ValueError):  # rows of different length
-        found = np.empty((0, 0))
+    found = _as_array(value)
     if found.ndim != 1 or found.size == 0 or found.dtype.kind in "cV":
         fail(owner, parameter, "must be a vector of labels", value)
     try:

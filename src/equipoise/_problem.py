@@ -18,7 +18,7 @@ from equipoise import _check
 from equipoise._array import Array, is_tensor, like, namespace, to_numpy
 from equipoise._errors import NonFiniteError
 from equipoise._facts import Facts
-from equipoise.sets._set import Set
+from equipoise.sets import Set
 
 __all__ = ["Facts", "Kinks", "NonFiniteError", "Point", "Problem"]
 

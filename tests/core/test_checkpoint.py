@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from equipoise import Checkpoint, Problem, Status, solve
+from equipoise._storage.container import unpack
+from equipoise._storage.storable import storable_types
 from equipoise.problems import REFERENCES
 from equipoise.run import CheckpointError, CheckpointWarning
-from equipoise.run._container import unpack
-from equipoise.run._storable import storable_types
 from equipoise.solvers import Constant, Solver, SwitchingSubgradient
 
 SOLVER = SwitchingSubgradient(step_size=Constant(1e-3), slack=Constant(1e-3))

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from equipoise import Checkpoint, solve
+from equipoise._storage import files
 from equipoise.problems import REFERENCES
-from equipoise.run import CheckpointError, CheckpointWarning, _files
+from equipoise.run import CheckpointError, CheckpointWarning
 from equipoise.run import _checkpoint as module
 
 REFERENCE = REFERENCES["convex"]()
@@ -51,9 +52,9 @@ class ReadOnlyFile:
 
 
 CALLS = {
-    "open": lambda patch: patch.setattr(_files, "open", read_only, raising=False),
+    "open": lambda patch: patch.setattr(files, "open", read_only, raising=False),
     "write": lambda patch: patch.setattr(
-        _files,
+        files,
         "open",
         lambda *a: ReadOnlyFile(builtins.open(*a)),  # noqa: SIM115
         raising=False,

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from equipoise import solve
+from equipoise._storage.container import LENGTH, MAGIC, Form, pack, unpack
+from equipoise._storage.encoding import NotStorableError, UnreadableError
+from equipoise._storage.storable import name_of, storable_types
 from equipoise.problems import REFERENCES
 from equipoise.run import CheckpointError
-from equipoise.run._container import LENGTH, MAGIC, Form, pack, unpack
-from equipoise.run._encoding import NotStorableError, UnreadableError
-from equipoise.run._storable import name_of, storable_types
 
 REFERENCE = REFERENCES["active"]()
 HEAD = len(MAGIC) + 32

@@ -206,9 +206,9 @@ def test_probing_is_not_counted_and_survives_functions_that_raise(tmp_path):
 
 CHILD = """
 from tests.core.test_checkpoint_identity import RULES, problem
-from equipoise.run._container import pack
+from equipoise._storage.container import pack
 from equipoise.run._probes import identify
-from equipoise.run._storable import storable_types
+from equipoise._storage.storable import storable_types
 from equipoise.solvers import SwitchingSubgradient
 import hashlib, numpy as np
 for rule, _ in RULES.values():

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from equipoise import FunctionProblem, Point, Problem, Status, sets, solve
+from equipoise._storage.container import pack
+from equipoise._storage.storable import storable_types
 from equipoise.problems import REFERENCES, QuadraticProblem
 from equipoise.run import CheckpointError
-from equipoise.run._container import pack
-from equipoise.run._storable import storable_types
 from equipoise.solvers import (
     SOLVERS,
     Averaged,

@@ -15,12 +15,12 @@ from equipoise import (
     frontier,
     recall,
 )
+from equipoise._storage.container import pack, unpack
+from equipoise._storage.storable import storable_types
 from equipoise.datasets import make_census
 from equipoise.estimators._frontier.curve import Frontier, FrontierPoint
 from equipoise.estimators._training import Training
 from equipoise.run._checkpoint import CheckpointError
-from equipoise.run._container import pack, unpack
-from equipoise.run._storable import storable_types
 
 BOUNDS = [0.02, 0.05, 0.1, 0.15]
 

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections import defaultdict
+from importlib import import_module
 from pathlib import Path
 
 import equipoise
@@ -88,3 +89,63 @@ def test_every_work_cited_is_listed():
     for key in cited:
         assert f"| {key} |" in listed, f"list {key} in docs/references.md"
     assert not any(re.search(r"\bP00\d\b", text) for text in SOURCES.values())
+
+
+CONTRACTS = {"Functional", "Model", "RowSums", "ScoreSum", "Table"}
+
+
+def kinds_asked_for(texts):
+    """The classes under the contracts, and the lines that ask of which of these classes something is."""
+    trees = [ast.parse(text) for text in texts]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    bases = {
+        node.name: {base.id for base in node.bases if isinstance(base, ast.Name)}
+        for node in nodes
+        if isinstance(node, ast.ClassDef)
+    }
+    kinds, before = set(), None
+    while kinds != before:
+        before = set(kinds)
+        kinds = {name for name, own in bases.items() if own & (CONTRACTS | before)}
+    asked = [
+        ast.unparse(node)
+        for node in nodes
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func) in ("isinstance", "issubclass")
+        and kinds & {name.id for name in ast.walk(node.args[1]) if isinstance(name, ast.Name)}
+    ]
+    return kinds, asked
+
+
+def test_a_new_kind_is_one_new_class():
+    kinds, asked = kinds_asked_for(SOURCES.values())
+    assert {"JoinedSums", "Rates", "Ratio", "MemoryTable", "Blocks", "LinearModel"} <= kinds
+    assert asked == []
+
+
+def test_questions_of_kind_are_found():
+    text = "class A(ScoreSum): pass\nclass B(A): pass\nisinstance(x, int | B)\nisinstance(x, int)\n"
+    assert kinds_asked_for([text]) == ({"A", "B"}, ["isinstance(x, int | B)"])
+
+
+def private_detours(owner, text):
+    """The public names that a package takes from a private module of another package."""
+    for node in ast.walk(ast.parse(text)):
+        package, _, module = (
+            (getattr(node, "module", None) or "").removeprefix("equipoise.").partition(".")
+        )
+        if isinstance(node, ast.ImportFrom) and package != owner and module.startswith("_"):
+            public = getattr(import_module(f"equipoise.{package}"), "__all__", ())
+            yield from (name.name for name in node.names if name.name in public)
+
+
+def test_public_names_are_taken_from_their_packages():
+    for path, text in SOURCES.items():
+        place = path.relative_to(PACKAGE)
+        assert list(private_detours(place.parts[0], text)) == [], place
+
+
+def test_detours_are_found():
+    text = "from equipoise.sets._box import Box, _own\nfrom equipoise.sets import L2Ball\n"
+    assert list(private_detours("terms", text)) == ["Box"]
+    assert list(private_detours("sets", text)) == []

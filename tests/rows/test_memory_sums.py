@@ -46,3 +46,14 @@ def test_other_sums_of_the_same_rows_are_counted_anew():
     np.testing.assert_array_equal(rows.sharpened(3.0).thresholded(x), counts)
     assert rows.summing(loss.specs).thresholded(x).size != counts.size
     np.testing.assert_array_equal(rows.summing(binding.specs).thresholded(x), counts)
+
+
+def test_sums_of_the_same_rates_share_their_weights_however_they_are_joined():
+    _, binding, table = parity_sums()
+    spec = binding.specs[0]
+    assert len(spec.groups) > 1  # joined by itself, and once more below
+    rows = table.row_sums(LinearUnits(2, True), [spec, spec])
+    again = rows.summing([spec])
+    known = {id(rates.weights) for rates in rows.sums.rates}
+    assert len(again.sums.rates) == len(spec.groups)
+    assert all(id(rates.weights) in known for rates in again.sums.rates)

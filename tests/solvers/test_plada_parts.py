@@ -15,7 +15,13 @@ from equipoise.solvers._plada.reduced import (
     slack_bound,
     warn_beyond_theory,
 )
-from equipoise.solvers._plada.step_lengths import Given, MeasuredLength, Spectral, first_length
+from equipoise.solvers._plada.step_lengths import (
+    Given,
+    MeasuredLength,
+    Spectral,
+    StepStart,
+    first_length,
+)
 from equipoise.solvers._plada.theta_prox_linear import _box_qp, _StepDual
 from equipoise.solvers._plada.theta_steps import ExactProxStep, SubgradientStep
 
@@ -139,7 +145,7 @@ def move(size, value, *, at=0.0, g=-1.0, limit_at=None):
     )
     reduced = ReducedLagrangian(np.zeros(0), 1.0, np.zeros(0), np.zeros(0))
     step = lambda problem, point, lam, eta: point.x + eta  # noqa: E731
-    return size.move(problem, problem.at(np.full(1, at)), np.zeros(0), reduced, step)
+    return size.move(StepStart(problem, problem.at(np.full(1, at)), np.zeros(0), reduced, step))
 
 
 def test_spectral_steps_follow_the_curvature():
@@ -179,9 +185,8 @@ def test_measured_lengths_rise_to_their_bound():
     step = lambda problem, point, lam, eta: eta  # noqa: E731
 
     def moved(eta, floor=0.0, L=1.0, M=2.0, seen=old):
-        return MeasuredLength(eta, floor, L, M, seen).move(
-            problem, point, np.zeros(2), reduced, step
-        )
+        place = StepStart(problem, point, np.zeros(2), reduced, step)
+        return MeasuredLength(eta, floor, L, M, seen).move(place)
 
     eta, after = moved(1e-5)
     assert pytest.approx((4.0, 5.0)) == (after.L, after.M)
@@ -200,7 +205,8 @@ def test_measured_lengths_rise_to_their_bound():
     for far, updated in ((4.9e-6, False), (5.1e-6, True)):
         near = (away.x - [far, 0.0], *old[1:])
         size = MeasuredLength(1e-5, 0.0, 1.0, 2.0, near)
-        assert (size.move(problem, away, np.zeros(2), reduced, step)[1].seen is near) is not updated
+        _, after = size.move(StepStart(problem, away, np.zeros(2), reduced, step))
+        assert (after.seen is near) is not updated
     assert lengths._bound(0.0, 0.0, 1.0) == pytest.approx(0.9e6)
     assert lengths._secant(np.ones(1), np.zeros(1)) == 0.0
     assert lengths._secant(np.array([3.0, 4.0]), np.array([0.0, 2.0])) == 2.5

@@ -22,7 +22,7 @@ from equipoise.solvers._parts.steps import Constant
 from equipoise.solvers._plada.reduced import (
     ReducedLagrangian,
 )
-from equipoise.solvers._plada.step_lengths import Spectral
+from equipoise.solvers._plada.step_lengths import Spectral, StepStart
 from equipoise.solvers._plada.theta_prox_linear import PROXIMAL_WEIGHT, _box_qp
 from equipoise.solvers._proxy import candidates
 from equipoise.solvers._proxy.candidates import shrink
@@ -161,13 +161,9 @@ def test_spectral_steps_allow_for_rounding(value, size):
             facts=Facts(rounding=1e-10),
         )
         reduced = ReducedLagrangian(np.zeros(0), 1.0, np.zeros(0), np.zeros(0))
-        x, _ = Spectral(1.0, 9.0).move(
-            problem,
-            problem.at(np.zeros(1)),
-            np.zeros(0),
-            reduced,
-            lambda p, point, lam, eta: point.x + eta,
-        )
+        point = problem.at(np.zeros(1))
+        step = lambda p, point, lam, eta: point.x + eta  # noqa: E731
+        x, _ = Spectral(1.0, 9.0).move(StepStart(problem, point, np.zeros(0), reduced, step))
         assert x[0] == to
 
 
@@ -181,9 +177,9 @@ def test_a_step_that_does_not_move_tells_no_curvature():
     size = Spectral(1.0, 9.0)
     problem = line([1.0])
     reduced = ReducedLagrangian(np.zeros(0), 1.0, np.zeros(0), np.zeros(0))
-    x, after = size.move(
-        problem, problem.at(np.ones(1)), np.zeros(0), reduced, lambda p, point, lam, eta: point.x
-    )
+    point = problem.at(np.ones(1))
+    place = StepStart(problem, point, np.zeros(0), reduced, lambda p, point, lam, eta: point.x)
+    x, after = size.move(place)
     assert x[0] == 1.0
     assert after is size
 

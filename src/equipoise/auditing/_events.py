@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from equipoise import _check
-from equipoise.constraints._rate import KINDS, Rate
+from equipoise.constraints import KINDS
+from equipoise.constraints._rate import Rate
 from equipoise.constraints._sample import Sample
 from equipoise.rows import ReferencePredictions, Subgroup
 

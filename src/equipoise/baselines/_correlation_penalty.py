@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -16,6 +17,7 @@ from equipoise.solvers import Solver
 from equipoise.terms import PAIR_LOSSES, Combination, Correlation, PairSums, Terms
 
 
+@dataclass(eq=False, repr=False)
 class CorrelationPenalty(LinearRanker, BaseEstimator):
     """A linear model that ranks, with a penalty on the correlation of its scores with the group.
 
@@ -61,7 +63,7 @@ class CorrelationPenalty(LinearRanker, BaseEstimator):
     True
     """
 
-    _parameter_constraints: dict = {  # noqa: RUF012
+    _parameter_constraints: ClassVar[dict] = {
         "penalty": [Interval(Real, 0, 1e20, closed="both")],
         "loss": [StrOptions(set(PAIR_LOSSES))],
         "C": [Interval(Real, 1e-20, 1e20, closed="both")],
@@ -70,22 +72,13 @@ class CorrelationPenalty(LinearRanker, BaseEstimator):
         "max_steps": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(
-        self,
-        penalty: float = 1.0,
-        *,
-        loss: str = "quadratic",
-        C: float = 1.0,
-        solver: str | Solver = "auto",
-        tol: float = 1e-6,
-        max_steps: int = 1000,
-    ) -> None:
-        self.penalty = penalty
-        self.loss = loss
-        self.C = C
-        self.solver = solver
-        self.tol = tol
-        self.max_steps = max_steps
+    penalty: float = 1.0
+    _: KW_ONLY
+    loss: str = "quadratic"
+    C: float = 1.0
+    solver: str | Solver = "auto"
+    tol: float = 1e-6
+    max_steps: int = 1000
 
     def fit(self, X: Any, y: Any, sensitive_features: Any = None) -> CorrelationPenalty:
         """Fit the model.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -20,6 +21,7 @@ from equipoise.estimators._sklearn import Interval, StrOptions, check_parameters
 from equipoise.rows import MemoryGroups
 
 
+@dataclass(eq=False, repr=False)
 class ScorePostProcessing(BaseEstimator):
     """A fitted model whose scores are scaled and shifted in one of two groups, to keep a bound on AUCs.
 
@@ -66,28 +68,19 @@ class ScorePostProcessing(BaseEstimator):
     True
     """
 
-    _parameter_constraints: dict = {  # noqa: RUF012
+    _parameter_constraints: ClassVar[dict] = {
         "kind": [StrOptions(set(AUC_PARITIES))],
         "bound": [Interval(Real, 0, 1, closed="both")],
         "prefit": ["boolean"],
     }
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        kind: str = "inter",
-        bound: float = 0.05,
-        prefit: bool = False,
-        scales: Any = None,
-        shifts: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.kind = kind
-        self.bound = bound
-        self.prefit = prefit
-        self.scales = scales
-        self.shifts = shifts
+    estimator: Any = None
+    _: KW_ONLY
+    kind: str = "inter"
+    bound: float = 0.05
+    prefit: bool = False
+    scales: Any = None
+    shifts: Any = None
 
     def fit(self, X: Any, y: Any, sensitive_features: Any = None) -> ScorePostProcessing:
         """Fit the estimator, and choose the transform.

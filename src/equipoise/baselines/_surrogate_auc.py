@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -18,6 +19,7 @@ from equipoise.sets import L2Ball
 from equipoise.solvers import Solver
 
 
+@dataclass(eq=False, repr=False)
 class SurrogateAUC(LinearRanker, BaseEstimator):
     """A linear model that ranks, with a quadratic surrogate of the AUC and of a bound on a gap of AUCs.
 
@@ -67,7 +69,7 @@ class SurrogateAUC(LinearRanker, BaseEstimator):
     True
     """
 
-    _parameter_constraints: dict = {  # noqa: RUF012
+    _parameter_constraints: ClassVar[dict] = {
         "kind": [StrOptions(set(AUC_PARITIES))],
         "bound": [Interval(Real, None, None, closed="neither")],
         "c1": [Interval(Real, 0, None, closed="neither")],
@@ -81,32 +83,18 @@ class SurrogateAUC(LinearRanker, BaseEstimator):
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        kind: str = "inter",
-        bound: float = 0.05,
-        *,
-        c1: float = 0.5,
-        c2: float = 1.0,
-        radius: float = 3.0,
-        solver: str | Solver = "sfls",
-        batch: int | None = None,
-        tol: float = 1e-6,
-        max_steps: int = 3000,
-        snapshots: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.kind = kind
-        self.bound = bound
-        self.c1 = c1
-        self.c2 = c2
-        self.radius = radius
-        self.solver = solver
-        self.batch = batch
-        self.tol = tol
-        self.max_steps = max_steps
-        self.snapshots = snapshots
-        self.random_state = random_state
+    kind: str = "inter"
+    bound: float = 0.05
+    _: KW_ONLY
+    c1: float = 0.5
+    c2: float = 1.0
+    radius: float = 3.0
+    solver: str | Solver = "sfls"
+    batch: int | None = None
+    tol: float = 1e-6
+    max_steps: int = 3000
+    snapshots: int = 0
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any, sensitive_features: Any = None) -> SurrogateAUC:
         """Fit the model.

@@ -9,7 +9,7 @@ import numpy as np
 
 from equipoise._array import Array, like, norm, to_numpy
 from equipoise._problem import Point, Problem
-from equipoise.sets._set import Set
+from equipoise.sets import Set
 
 # A constraint or a bound is weakly active where its share in the Lagrangian's gradient is so small that it
 # may as well have the multiplier 0: this part of all shares, or the least share, which are rounding, or

@@ -100,7 +100,7 @@ def curvature_at(
     return _within(bounds, cone(residual), product, seed)
 
 
-def violation_curvature(problem: Problem, point: Point, *, seed: int = 0) -> Curvature | None:
+def violation_curvature(problem: Problem, point: Point) -> Curvature | None:
     """Return the least curvature of ``sum_i [f_i]_+^2 / 2`` at a point that is stationary for it.
 
     Where it is negative, the violation can be lowered from there.
@@ -126,11 +126,11 @@ def violation_curvature(problem: Problem, point: Point, *, seed: int = 0) -> Cur
         return z + (rows @ v) @ rows, error
 
     outer = cone(DOUBTED_RESIDUALS * residual)
-    found = least_curvature(product, outer.project, problem.dim, MAX_PRODUCTS, seed=seed)
+    found = least_curvature(product, outer.project, problem.dim, MAX_PRODUCTS)
     bounds = _on_cone(found, outer, products.exact)
     if bounds is None or outer.is_space or not bounds.negative:
         return bounds
-    return _within(bounds, cone(residual), product, seed)
+    return _within(bounds, cone(residual), product)
 
 
 def _least_dimension(problem: Problem, point: Point, gradient: Array) -> float:
@@ -189,7 +189,7 @@ def _on_cone(found: LeastCurvature, cone: CriticalCone, exact: bool) -> Curvatur
 
 
 def _within(
-    bounds: Curvature, cone: CriticalCone, product: ProductWithError, seed: int
+    bounds: Curvature, cone: CriticalCone, product: ProductWithError, seed: int = 0
 ) -> Curvature:
     """Look for a direction of the cone itself that bends down, where the subspace around it has one.
 

@@ -16,7 +16,7 @@ from scipy.optimize import minimize
 
 from equipoise._array import norm, to_numpy
 from equipoise._errors import NonFiniteError
-from equipoise.problems._proximal import ProximalProblem
+from equipoise.problems import ProximalProblem
 
 # Rounds at the most; chosen so that an examination ends within seconds on small problems.
 MAX_ROUNDS = 250

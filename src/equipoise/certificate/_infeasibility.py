@@ -13,8 +13,7 @@ from equipoise._array import norm, to_numpy
 from equipoise._problem import Point, Problem
 from equipoise.certificate._cutting_planes import minimise_with_kinks
 from equipoise.certificate._pieces import least_by_pieces
-from equipoise.problems._merit import Maximum, MeritProblem
-from equipoise.problems._proximal import ProximalProblem
+from equipoise.problems import Maximum, MeritProblem, ProximalProblem
 
 # Only this many constraints are looked at, the largest first: one gradient each. Chosen.
 MAX_CONSTRAINTS = 64

@@ -18,7 +18,7 @@ from equipoise._problem import Problem
 from equipoise.certificate._cutting_planes import MAX_ROUNDS, minimise_with_kinks
 from equipoise.certificate._rounding import UNIT
 from equipoise.certificate._smooth import minimise_smooth
-from equipoise.problems._proximal import ProximalProblem
+from equipoise.problems import ProximalProblem
 
 # With more variables, `near_within` does not try: 60 planes of that length take more time and
 # memory than the end of a run deserves. Chosen.

@@ -11,7 +11,7 @@ from equipoise import _check
 from equipoise._array import norm, to_numpy
 from equipoise._problem import Problem
 from equipoise.certificate._rounding import UNIT
-from equipoise.sets._set import Set
+from equipoise.sets import Set
 
 # A value, a gradient or a projection is trusted to this many units of rounding, relative to the
 # numbers it was computed from; chosen.

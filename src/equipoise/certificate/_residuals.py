@@ -9,7 +9,7 @@ import numpy as np
 
 from equipoise._array import Array, norm
 from equipoise._problem import Point, Problem
-from equipoise.sets._set import Set
+from equipoise.sets import Set
 
 # The squares of larger numbers come close to the largest number there is (1e308) where they are added up.
 LARGE = 1e140

@@ -15,8 +15,8 @@ from equipoise._array import norm
 from equipoise._errors import NonFiniteError
 from equipoise._problem import Problem
 from equipoise.certificate._residuals import Residuals
-from equipoise.problems._proximal import ProximalProblem
-from equipoise.sets._set import Set
+from equipoise.problems import ProximalProblem
+from equipoise.sets import Set
 
 # Updates of the multipliers at the most; each lowers the tolerance tenfold, so few are needed.
 # Chosen.

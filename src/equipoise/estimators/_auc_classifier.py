@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
-from equipoise.constraints import Constraint, auc, pair_loss
+from equipoise.constraints import auc, pair_loss
 from equipoise.estimators._fitted_model import with_threshold_where_equal
 from equipoise.estimators._model_file import storable
 from equipoise.estimators._rule_classifier import RuleClassifier
 from equipoise.estimators._sklearn import StrOptions
 from equipoise.estimators._task import Task
-from equipoise.solvers import Solver
 from equipoise.terms import PAIR_LOSSES, PairFunction
 
 SMOOTH_AUC = "sigmoid"  # the loss that is the AUC itself, but for smooth steps
 
 
 @storable
+@dataclass(eq=False, repr=False, kw_only=True)
 class AUCClassifier(RuleClassifier):
     """A linear model of two classes that ranks well, under constraints on AUCs.
 
@@ -63,55 +64,12 @@ class AUCClassifier(RuleClassifier):
     True
     """
 
-    _parameter_constraints: dict = {  # noqa: RUF012
+    _parameter_constraints: ClassVar[dict] = {
         **RuleClassifier._parameter_constraints,
         "loss": [StrOptions({*PAIR_LOSSES, SMOOTH_AUC}), PairFunction],
     }
 
-    def __init__(
-        self,
-        constraints: Constraint | list[Constraint] | tuple[Constraint, ...] = (),
-        *,
-        loss: str | PairFunction = SMOOTH_AUC,
-        C: float = 1.0,
-        pos_label: Any = None,
-        true_metric: bool = True,
-        on_infeasible: str = "warn",
-        solver: str | Solver = "auto",
-        tol: float = 1e-6,
-        max_steps: int = 1000,
-        max_seconds: float | None = None,
-        verbose: bool | int = False,
-        callback: Any = None,
-        min_cell: int = 10,
-        small_cells: str = "raise",
-        warm_start: bool = False,
-        random_state: Any = None,
-        confidence: float | None = None,
-        held_out: float = 0.5,
-        ordered: bool = False,
-        memory: int = 8192,
-    ) -> None:
-        self.constraints = constraints
-        self.loss = loss
-        self.C = C
-        self.pos_label = pos_label
-        self.true_metric = true_metric
-        self.on_infeasible = on_infeasible
-        self.solver = solver
-        self.tol = tol
-        self.max_steps = max_steps
-        self.max_seconds = max_seconds
-        self.verbose = verbose
-        self.callback = callback
-        self.min_cell = min_cell
-        self.small_cells = small_cells
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.confidence = confidence
-        self.held_out = held_out
-        self.ordered = ordered
-        self.memory = memory
+    loss: str | PairFunction = SMOOTH_AUC
 
     def _task(self) -> Task:
         smooth = isinstance(self.loss, str) and self.loss == SMOOTH_AUC

@@ -9,8 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from equipoise import _check
-from equipoise.constraints import Each
-from equipoise.constraints._parity import Parity
+from equipoise.constraints import Each, Parity
 from equipoise.metrics import GroupFinding, worst_groups
 
 # Groups that become constraints after one audit, at the most: constraining the worst ones often mends others,

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from sklearn.metrics import get_scorer_names
 
-from equipoise.constraints import Constraint, Expression, Quotient, Unfairness
+from equipoise.constraints import Expression, Quotient, Unfairness
 from equipoise.estimators._model_file import storable
 from equipoise.estimators._rule_classifier import RuleClassifier
 from equipoise.estimators._sklearn import StrOptions
 from equipoise.estimators._task import Task
-from equipoise.solvers import Solver
 
 
 @storable
+@dataclass(eq=False, repr=False, kw_only=True)
 class ConstrainedClassifier(RuleClassifier):
     """A linear classifier of two classes under constraints on its predictions.
 
@@ -132,7 +133,7 @@ class ConstrainedClassifier(RuleClassifier):
     True
     """
 
-    _parameter_constraints: dict = {  # noqa: RUF012
+    _parameter_constraints: ClassVar[dict] = {
         **RuleClassifier._parameter_constraints,
         "fit_intercept": ["boolean"],
         "class_weight": [dict, StrOptions({"balanced"}), None],
@@ -140,60 +141,12 @@ class ConstrainedClassifier(RuleClassifier):
         "scoring": [StrOptions(set(get_scorer_names())), callable, None],
     }
 
-    def __init__(
-        self,
-        constraints: Constraint | list[Constraint] | tuple[Constraint, ...] = (),
-        *,
-        objective: Expression | Quotient | Unfairness | None = None,
-        loss: str = "logistic",
-        C: float = 1.0,
-        fit_intercept: bool = True,
-        pos_label: Any = None,
-        class_weight: Any = None,
-        true_metric: bool = True,
-        on_infeasible: str = "warn",
-        solver: str | Solver = "auto",
-        tol: float = 1e-6,
-        max_steps: int = 1000,
-        max_seconds: float | None = None,
-        verbose: bool | int = False,
-        callback: Any = None,
-        min_cell: int = 10,
-        small_cells: str = "raise",
-        warm_start: bool = False,
-        random_state: Any = None,
-        confidence: float | None = None,
-        held_out: float = 0.5,
-        ordered: bool = False,
-        margin: str | None = None,
-        memory: int = 8192,
-        scoring: Any = "accuracy",
-    ) -> None:
-        self.constraints = constraints
-        self.objective = objective
-        self.loss = loss
-        self.C = C
-        self.fit_intercept = fit_intercept
-        self.pos_label = pos_label
-        self.class_weight = class_weight
-        self.true_metric = true_metric
-        self.on_infeasible = on_infeasible
-        self.solver = solver
-        self.tol = tol
-        self.max_steps = max_steps
-        self.max_seconds = max_seconds
-        self.verbose = verbose
-        self.callback = callback
-        self.min_cell = min_cell
-        self.small_cells = small_cells
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.confidence = confidence
-        self.held_out = held_out
-        self.ordered = ordered
-        self.margin = margin
-        self.memory = memory
-        self.scoring = scoring
+    objective: Expression | Quotient | Unfairness | None = None
+    loss: str = "logistic"
+    fit_intercept: bool = True
+    class_weight: Any = None
+    margin: str | None = None
+    scoring: Any = "accuracy"
 
     def _task(self) -> Task:
         return Task(

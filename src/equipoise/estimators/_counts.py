@@ -69,10 +69,11 @@ def grouped(binding: Binding) -> dict[str | tuple[str, ...], GroupColumn]:
     return found
 
 
-def wilson(rate: float, n: float, z: float = 1.959964) -> tuple[float, float]:
-    """Return Wilson's interval of a proportion observed on `n` rows."""
+def wilson(rate: float, n: float) -> tuple[float, float]:
+    """Return Wilson's interval of a proportion observed on `n` rows, at 95 %."""
     if not n > 0 or math.isnan(rate):
         return (math.nan, math.nan)
+    z = 1.959964  # the 97.5 % quantile of a normal distribution
     centre = (rate + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * math.sqrt(rate * (1 - rate) / n + z**2 / (4 * n**2))
     return max(0.0, centre - half), min(1.0, centre + half)

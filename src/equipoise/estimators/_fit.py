@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from equipoise import _check
+from equipoise._positive import turned
 from equipoise.estimators._counted import Candidate, described, measure
 from equipoise.estimators._fitted_model import fitted_model
 from equipoise.estimators._infeasible import (
@@ -30,10 +31,9 @@ from equipoise.estimators._scoring.measure import Scoring
 from equipoise.estimators._task import Task
 from equipoise.estimators._tensors import require_parts
 from equipoise.estimators._threads import suitable_threads
-from equipoise.estimators._training import Previous, Training
+from equipoise.estimators._training import BoundTraining, Previous, Training
 from equipoise.problems import LearningProblem
 from equipoise.rows import MemoryTable, Table
-from equipoise.rows._positive import turned
 from equipoise.run import Budget
 
 
@@ -56,25 +56,27 @@ def fit_two_classes(
     `aim` is the share of the tolerance that the solver aims for. `learn` is called first, within the budget,
     and returns the table to use instead, with features that it has learnt, and the walk.
     """
-    given = table
+    whole = table
     with suitable_threads(table), estimator._budget() as budget:
         if learn is not None:
             table, walk = learn(budget)
         previous = _previous(estimator, table.labels)
         training = Training(task, table, estimator._runner(budget, aim), previous)
-        binding, unconstrained = training.bind_and_compare()  # 1
-        problem = training.problem(binding)
-        tested, models, choice = None, 0, None
+        given = training.bind_and_compare()  # 1
+        unconstrained = given.unconstrained
+        promised, choice = None, None
         scoring = getattr(estimator, "scoring", None)
         if walk is None or scoring is not None:
-            fit = training.fit(problem, binding, unconstrained)  # 2
+            fit = given.fit()  # 2
         if scoring is not None:
             measured = Scoring(estimator, scoring)
-            first = Fitted(training, binding, problem, fit)
+            first = Fitted(training, given.binding, given.problem, fit)
             best, choice = improved(measured, first, unconstrained, fits_again=walk is not None)
-            training, binding, problem, fit = best.training, best.binding, best.problem, best.fit
+            fit = best.fit
+            given = BoundTraining(best.training, best.binding, best.problem, unconstrained)
         if walk is not None:
-            fit, tested, models = walk.fit(training, binding, problem, unconstrained)
+            fit, promised = walk.fit(given)
+        training, binding, problem = given.training, given.binding, given.problem
 
         def describe(fit: Candidate) -> tuple[Report, list[BrokenBound]]:
             compared = measure(problem, unconstrained.result, fit.allowed)
@@ -82,9 +84,9 @@ def fit_two_classes(
             if task.score is not None:
                 scores = training.score(fit.x), training.score(unconstrained.x)
                 report = report.ranked(str(task.score), *scores)
-            if walk is not None and tested is not None:
+            if promised is not None:
                 counted = np.array([line.true for line in report.constraints])
-                report = replace(report, promise=walk.promise(tested, counted, models))
+                report = replace(report, promise=promised(counted))
             return report, broken_bounds(binding, problem, fit, task.true_metric)
 
         fit, (report, broken) = described(fit, describe, budget)  # 3
@@ -95,7 +97,7 @@ def fit_two_classes(
             "rules_": task.constraints,
             **estimator._kept(fitted_model(training, problem.rows, fit.x)),
         }
-        estimator._store(fit, budget, given.dtype, {**model, "fingerprint_": given.fingerprint()})
+        estimator._store(fit, budget, whole.dtype, {**model, "fingerprint_": whole.fingerprint()})
     owner, chosen = task.owner, estimator.on_infeasible
     if report.promise is None:
         complain(owner, chosen, broken, fit)  # 4

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from equipoise._positive import is_turned, turned
 from equipoise.estimators._calibration import Calibration, calibrated
 from equipoise.estimators._training import Training
 from equipoise.rows import RowSums, Table
-from equipoise.rows._positive import is_turned, turned
 
 
 def fitted_model(training: Training, rows: RowSums, x: np.ndarray) -> dict[str, Any]:

@@ -90,19 +90,20 @@ def complain(owner: str, on_infeasible: str, broken: list[BrokenBound], fit: Can
         if len(blocking) > 1:
             message += f"In the way of each other: {', '.join(map(repr, blocking[:MAX_LISTED]))}. "
         message += "Loosen these bounds to what was reached, or drop one of them."
-    if on_infeasible == "raise":
-        raise InfeasibleError(message)
-    warnings.warn(message, InfeasibleWarning, stacklevel=4)  # where the user called `fit`
+    _say(message, on_infeasible)
 
 
 def complain_of_promise(owner: str, on_infeasible: str, promise: Promise | None) -> None:
     """Warn or raise where bounds could not be promised, as the user chose."""
     if promise is None or promise.kept or on_infeasible == "ignore":
         return
-    message = f"{owner}: {promise.sentence}"
+    _say(f"{owner}: {promise.sentence}", on_infeasible)
+
+
+def _say(message: str, on_infeasible: str) -> None:
     if on_infeasible == "raise":
         raise InfeasibleError(message)
-    warnings.warn(message, InfeasibleWarning, stacklevel=4)  # where the user called `fit`
+    warnings.warn(message, InfeasibleWarning, stacklevel=5)  # where the user called `fit`
 
 
 def warn_of_constant(

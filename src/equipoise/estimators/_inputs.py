@@ -12,11 +12,11 @@ from sklearn.utils.validation import validate_data
 
 from equipoise import _check
 from equipoise._array import is_tensor, on_host
+from equipoise._positive import with_positive_last
 from equipoise.estimators._sklearn import check_sample_weight, naming
 from equipoise.estimators._tensors import is_far, read_tensors
 from equipoise.models import canonical
 from equipoise.rows import MemoryTable
-from equipoise.rows._positive import with_positive_last
 
 FLOATS = (np.float64, np.float32)
 

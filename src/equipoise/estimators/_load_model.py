@@ -10,6 +10,10 @@ from typing import Any
 import numpy as np
 
 from equipoise import _check
+from equipoise._positive import is_among
+from equipoise._storage.container import unpack
+from equipoise._storage.encoding import UnreadableError
+from equipoise._storage.storable import storable_types
 from equipoise.estimators._calibration import Calibration
 from equipoise.estimators._model_file import (
     MODEL,
@@ -21,11 +25,7 @@ from equipoise.estimators._model_file import (
 from equipoise.estimators._report import Report
 from equipoise.estimators._sklearn import check_parameters
 from equipoise.estimators._stream.stream import Stream
-from equipoise.rows._positive import is_among
 from equipoise.run import Result
-from equipoise.run._container import unpack
-from equipoise.run._encoding import UnreadableError
-from equipoise.run._storable import storable_types
 
 ATTRIBUTE = re.compile(r"[a-z][a-z0-9_]*_")
 RECORDS = {"result_": Result, "report_": Report, "calibration_": Calibration, "stream_": Stream}

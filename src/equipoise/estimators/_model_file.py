@@ -13,10 +13,10 @@ import sklearn
 from sklearn.utils.validation import check_is_fitted
 
 from equipoise import _check
-from equipoise.run._container import Form, pack
-from equipoise.run._encoding import NotStorableError, shown_place
-from equipoise.run._files import require_file, write_whole
-from equipoise.run._storable import storable_types
+from equipoise._storage.container import Form, pack
+from equipoise._storage.encoding import NotStorableError, shown_place
+from equipoise._storage.files import require_file, write_whole
+from equipoise._storage.storable import storable_types
 
 MODEL = Form("model", 1, "model")  # the first version of its form
 

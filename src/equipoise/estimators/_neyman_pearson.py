@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 
 from equipoise import _check
+from equipoise._positive import is_among
 from equipoise.constraints import rate
 from equipoise.estimators._class_losses import fit_class_losses
 from equipoise.estimators._fit import fit_two_classes, walk_of
@@ -20,7 +22,6 @@ from equipoise.estimators._promise.order_statistic import OrderStatistic
 from equipoise.estimators._sklearn import Interval, check_parameters
 from equipoise.estimators._task import Task
 from equipoise.rows import MemoryTable, Table
-from equipoise.rows._positive import is_among
 from equipoise.solvers import Solver
 
 # The share of `tol` that solvers aim for, since class losses near their bounds are flat. Chosen.
@@ -28,6 +29,7 @@ AIM = 0.1
 
 
 @storable
+@dataclass(eq=False, repr=False)
 class NeymanPearsonClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
     r"""Minimise the error of one class while the errors of the others stay below bounds.
 
@@ -87,49 +89,20 @@ class NeymanPearsonClassifier(LinearPredictor, ClassifierMixin, BaseEstimator):
     True
     """
 
-    _parameter_constraints: dict = {  # noqa: RUF012
+    _parameter_constraints: ClassVar[dict] = {
         **LinearPredictor._parameter_constraints,
         "bounds": [Interval(Real, 0, None, closed="left"), dict],
         "radius": [Interval(Real, 0, None, closed="neither"), None],
         "warm_start": ["boolean"],
     }
 
-    def __init__(
-        self,
-        bounds: float | dict = 0.1,
-        *,
-        minimise: Any = None,
-        radius: float | None = None,
-        C: float = 1.0,
-        on_infeasible: str = "warn",
-        solver: str | Solver = "auto",
-        tol: float = 1e-8,
-        max_steps: int = 1000,
-        max_seconds: float | None = None,
-        verbose: bool | int = False,
-        callback: Any = None,
-        warm_start: bool = False,
-        random_state: Any = None,
-        confidence: float | None = None,
-        held_out: float = 0.5,
-        ordered: bool = False,
-    ) -> None:
-        self.bounds = bounds
-        self.minimise = minimise
-        self.radius = radius
-        self.C = C
-        self.on_infeasible = on_infeasible
-        self.solver = solver
-        self.tol = tol
-        self.max_steps = max_steps
-        self.max_seconds = max_seconds
-        self.verbose = verbose
-        self.callback = callback
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.confidence = confidence
-        self.held_out = held_out
-        self.ordered = ordered
+    bounds: float | dict = 0.1
+    _: KW_ONLY
+    minimise: Any = None
+    radius: float | None = None
+    solver: str | Solver = "auto"
+    tol: float = 1e-8
+    warm_start: bool = False
 
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from equipoise import _check
 from equipoise._array import Array, is_tensor, on_host
+from equipoise._positive import with_positive_last
 from equipoise._status import Status
 from equipoise.auditing import Audit
 from equipoise.auditing._audit import audit_rows, with_absent
@@ -22,14 +22,14 @@ from equipoise.certificate import Certificate
 from equipoise.constraints._rules import needing, one_or_several
 from equipoise.estimators._calibration import Calibration
 from equipoise.estimators._counted import Candidate
+from equipoise.estimators._fit_parameters import FitParameters
 from equipoise.estimators._inputs import FLOATS, read_weight, split_sensitive, without
 from equipoise.estimators._model_file import save_model
 from equipoise.estimators._runner import Runner, seed_of
-from equipoise.estimators._sklearn import Interval, StrOptions, naming
+from equipoise.estimators._sklearn import naming
 from equipoise.estimators._tensors import tensor_labels, tensor_scores
 from equipoise.models import linear_scores
 from equipoise.rows import MemoryTable
-from equipoise.rows._positive import with_positive_last
 from equipoise.run import Budget, Result, Trace
 from equipoise.solvers import SOLVERS, Solver
 
@@ -40,23 +40,8 @@ UNFINISHED = {
 }
 
 
-class LinearPredictor:
+class LinearPredictor(FitParameters):
     """A mixin for estimators with `solver`, `tol`, `max_steps`, `max_seconds` and so on."""
-
-    _parameter_constraints: dict = {  # noqa: RUF012
-        "C": [Interval(Real, 1e-20, 1e20, closed="both")],
-        "on_infeasible": [StrOptions({"warn", "raise", "ignore"})],
-        "solver": [str, Solver],
-        "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_steps": [Interval(Integral, 1, None, closed="left")],
-        "max_seconds": [Interval(Real, 0, None, closed="left"), None],
-        "verbose": ["boolean", Interval(Integral, 0, None, closed="left")],
-        "callback": [callable, None],
-        "random_state": ["random_state"],
-        "confidence": [Interval(Real, 0, 1, closed="neither"), None],
-        "held_out": [Interval(Real, 0, 1, closed="neither")],
-        "ordered": ["boolean"],
-    }
 
     classes_: np.ndarray
     coef_: np.ndarray
@@ -67,12 +52,6 @@ class LinearPredictor:
     status_: Status
     trace_: Trace
     solver: str | Solver
-    tol: float
-    max_steps: int
-    max_seconds: float | None
-    verbose: bool | int
-    callback: Any
-    random_state: Any
 
     def _budget(self) -> Budget:
         """Return the budget of a fit; solver names are checked first."""

@@ -1,4 +1,4 @@
-"""Rules that a fit cannot work with: not finite where it starts, or on predictions without a threshold."""
+"""What a fit cannot work with: many classes, rules not finite where it starts, or without a threshold."""
 
 from __future__ import annotations
 
@@ -8,6 +8,16 @@ from equipoise import _check
 from equipoise.constraints import Binding
 from equipoise.constraints._pair_rate import PairRate
 from equipoise.problems import LearningProblem
+from equipoise.rows import Table
+
+
+def require_two_classes(owner: str, table: Table) -> None:
+    """Raise where there are more than two classes, in words that scikit-learn's checks look for."""
+    if len(table.classes) > 2:
+        raise ValueError(
+            f"Only binary classification is supported. {owner} got {len(table.classes)} classes; for "
+            "class-wise bounds see NeymanPearsonClassifier."
+        )
 
 
 def require_ranks(binding: Binding, owner: str) -> None:

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 
+from equipoise.constraints import Constraint
 from equipoise.estimators._bound_parameters import BoundParameters
 from equipoise.estimators._fit import fit_two_classes, walk_of
 from equipoise.estimators._inputs import read_table
 from equipoise.estimators._predictor import LinearPredictor
+from equipoise.estimators._rule_checks import require_two_classes
 from equipoise.estimators._sklearn import Interval, StrOptions, check_parameters
 from equipoise.estimators._stream.learn import learn_batch
 from equipoise.estimators._task import Task
+from equipoise.solvers import Solver
 
 # Rows of a stream's memory, at the least: with fewer no rate means anything. Chosen.
 LEAST_REMEMBERED = 10
 
 
+@dataclass(eq=False, repr=False)
 class RuleClassifier(BoundParameters, LinearPredictor, ClassifierMixin, BaseEstimator, ABC):
     """A base of classifiers with `constraints` and one linear score; each says what its `_task` is."""
 
-    _parameter_constraints: dict = {  # noqa: RUF012
+    _parameter_constraints: ClassVar[dict] = {
         **LinearPredictor._parameter_constraints,
         "true_metric": ["boolean"],
         "min_cell": [Interval(Integral, 2, None, closed="left")],
@@ -32,6 +37,16 @@ class RuleClassifier(BoundParameters, LinearPredictor, ClassifierMixin, BaseEsti
         "warm_start": ["boolean"],
         "memory": [Interval(Integral, LEAST_REMEMBERED, None, closed="left")],
     }
+
+    constraints: Constraint | list[Constraint] | tuple[Constraint, ...] = ()
+    _: KW_ONLY
+    pos_label: Any = None
+    true_metric: bool = True
+    solver: str | Solver = "auto"
+    min_cell: int = 10
+    small_cells: str = "raise"
+    warm_start: bool = False
+    memory: int = 8192
 
     @abstractmethod
     def _task(self) -> Task:
@@ -64,11 +79,7 @@ class RuleClassifier(BoundParameters, LinearPredictor, ClassifierMixin, BaseEsti
         """
         check_parameters(self)
         table, names = read_table(self, X, y, sensitive_features, sample_weight, tensors=True)
-        if len(table.classes) > 2:
-            raise ValueError(
-                f"Only binary classification is supported. {type(self).__name__} got "
-                f"{len(table.classes)} classes; for class-wise bounds see NeymanPearsonClassifier."
-            )
+        require_two_classes(type(self).__name__, table)
         if hasattr(self, "stream_"):
             del self.stream_
         self.sensitive_names_ = names

@@ -8,9 +8,9 @@ import numpy as np
 
 from equipoise import _check
 from equipoise._array import Array, namespace, to_numpy
+from equipoise._positive import with_positive_last
 from equipoise.models import linear_scores
 from equipoise.rows import DeviceTable, Table
-from equipoise.rows._positive import with_positive_last
 
 # Columns whose values are larger than this many times their range need double precision: single
 # precision would leave five digits or less of what differs between rows. Chosen.

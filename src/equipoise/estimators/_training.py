@@ -77,7 +77,7 @@ class Training:
             other._scorer = None
         return other
 
-    def bind_and_compare(self) -> tuple[Binding, Unconstrained]:
+    def bind_and_compare(self) -> BoundTraining:
         """Bind the constraints, and fit without them: the model to compare with, and to start from."""
         budget = bool(needing(self.task.constraints, "best_loss"))
         # bound before the work, so that errors come early
@@ -89,7 +89,8 @@ class Training:
         unconstrained = self.fit_unconstrained(rough=bool(compared) and not budget)
         if budget and self.runner.budget.wish is Status.INTERRUPTED:
             raise KeyboardInterrupt  # the loss that the bound refers to is not known
-        return binding or self.bind(unconstrained.loss), unconstrained
+        binding = binding or self.bind(unconstrained.loss)
+        return BoundTraining(self, binding, self.problem(binding), unconstrained)
 
     def bind(self, best_loss: float | None = None) -> Binding:
         """Bind the constraints to the rows."""
@@ -204,3 +205,40 @@ class Training:
     def _previous_x(self) -> np.ndarray:
         assert self.previous is not None
         return self.units.parameters(self.previous.coef, self.previous.intercept)
+
+
+@dataclass(frozen=True, eq=False)
+class BoundTraining:
+    """A training with its rules bound to the rows, and with the model without constraints.
+
+    Attributes
+    ----------
+    training : Training
+    binding : Binding
+    problem : LearningProblem
+        Under the bounds that were asked for.
+    unconstrained : Unconstrained
+    """
+
+    training: Training
+    binding: Binding
+    problem: LearningProblem
+    unconstrained: Unconstrained
+
+    @property
+    def allowed(self) -> np.ndarray:
+        """By how much each bound that was asked for may be passed; see `allowances`."""
+        rounding = self.problem.facts.rounding
+        return allowances(self.binding, rounding, self.training.runner.tol)
+
+    def fit(
+        self, problem: LearningProblem | None = None, similar: Candidate | None = None
+    ) -> Candidate:
+        """Solve under the bounds that were asked for, or a problem with stricter ones."""
+        problem = self.problem if problem is None else problem
+        return self.training.fit(problem, self.binding, self.unconstrained, similar)
+
+    def measured(self, fit: Candidate) -> Candidate:
+        """Return the model of a problem with stricter bounds, measured by those that were asked for."""
+        own = measure(self.problem, fit.result, self.allowed, fit.problem)
+        return replace(own, prices=fit.prices, problems_solved=fit.problems_solved)

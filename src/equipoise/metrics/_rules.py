@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from equipoise import _check
+from equipoise._positive import with_positive_last
 from equipoise.constraints import (
     Binding,
     Parity,
@@ -17,7 +18,6 @@ from equipoise.constraints import (
 )
 from equipoise.constraints._rate import Rate
 from equipoise.constraints._rules import listed
-from equipoise.rows._positive import with_positive_last
 from equipoise.terms import Scores
 
 LEAST_CELL = 2  # every intersection counts whose rate is more than one prediction

@@ -145,12 +145,9 @@ class Features:
         """Return some rows, scaled in the same way."""
         return self._like(self.A[placed(index, self.A)])
 
-    def gathered(self, index: np.ndarray | None = None) -> Features:
-        """Return some rows, or all, held by NumPy or SciPy."""
-        some = self if index is None else self.rows(index)
-        if some._host:
-            return some
-        return self._like(some.A.detach().cpu().numpy())
+    def gathered(self) -> Features:
+        """Return the rows held by NumPy or SciPy."""
+        return self if self._host else self._like(self.A.detach().cpu().numpy())
 
     def _like(self, A: Any) -> Features:
         part = object.__new__(Features)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 CONVERTED_ROWS = 1 << 12
 
 
-def column_means(features: Features, index: np.ndarray | None = None) -> np.ndarray:
+def column_means(features: Features, index: np.ndarray | None) -> np.ndarray:
     """Return the mean square of every column, over some rows or all; shape (d,)."""
     n, d = features.shape[0] if index is None else len(index), features.shape[1]
     total, square = np.zeros(d), np.zeros(d)

@@ -9,7 +9,7 @@ import numpy as np
 from equipoise import _check
 from equipoise._array import Array, is_tensor
 from equipoise._problem import Facts, Point, Problem
-from equipoise.sets._set import Set
+from equipoise.sets import Set
 
 
 def check_attributes(owner: str, problem: Any) -> Problem:

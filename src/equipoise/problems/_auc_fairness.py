@@ -22,7 +22,7 @@ from equipoise.problems._auc_inputs import (
 )
 from equipoise.problems._learning import LearningProblem
 from equipoise.problems._pair_functions import PairFunctions
-from equipoise.sets._set import Set
+from equipoise.sets import Set
 from equipoise.terms import Combination, PairSums, Terms
 from equipoise.terms._pair_point import PairedRows
 from equipoise.terms._ranks import wins

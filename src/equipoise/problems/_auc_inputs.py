@@ -10,7 +10,7 @@ import numpy as np
 from equipoise import _check
 from equipoise._array import to_numpy
 from equipoise.models import Model
-from equipoise.sets._set import Set
+from equipoise.sets import Set
 from equipoise.terms import QuadraticPair
 
 

@@ -14,7 +14,7 @@ from equipoise.problems._auc_fairness import BLOCKS, offsets_of, pairs_of
 from equipoise.problems._auc_inputs import all_compared, bounded, reachable_bound, surrogate
 from equipoise.problems._pair_functions import PairFunctions
 from equipoise.problems._quadratic import QuadraticProblem
-from equipoise.sets._set import Set
+from equipoise.sets import Set
 
 
 @final

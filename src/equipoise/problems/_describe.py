@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from equipoise import _check
 from equipoise._problem import Facts, Problem
-from equipoise.sets._set import Set
-from equipoise.sets._whole_space import WholeSpace
+from equipoise.sets import Set, WholeSpace
 
 
 def set_attributes(

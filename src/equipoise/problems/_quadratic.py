@@ -11,7 +11,7 @@ from equipoise import _check
 from equipoise._array import Array, like, to_numpy
 from equipoise._problem import Facts, Point, Problem
 from equipoise.problems._describe import set_attributes
-from equipoise.sets._set import Set
+from equipoise.sets import Set
 
 
 class QuadraticProblem(Problem):

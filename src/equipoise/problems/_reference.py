@@ -9,9 +9,7 @@ import numpy as np
 
 from equipoise._problem import Problem
 from equipoise.problems._quadratic import QuadraticProblem
-from equipoise.sets._box import Box
-from equipoise.sets._l1_ball import L1Ball
-from equipoise.sets._l2_ball import L2Ball
+from equipoise.sets import Box, L1Ball, L2Ball
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from equipoise.rows._cross_table import Confusion
 from equipoise.rows._memory_sums import MemorySums
 from equipoise.rows._row_sums import NearKinks, RowSums
 from equipoise.rows._sums import Sums, added, joined, sums_at
-from equipoise.terms import RowKinks, Scores, ScoreSum, ScoreSumPoint, SumBounds
+from equipoise.terms import Scores, ScoreSum, ScoreSumPoint, SumBounds
 
 if TYPE_CHECKING:
     from equipoise.rows._blocks import Blocks
@@ -149,14 +149,8 @@ class BlockSums(RowSums):
         if self.whole is not None and not self.whole.smooth:
             return None
         found = [near for part in self.parts if (near := part.near_kinks(x, width, most))]
-        if not 0 < sum(near.scores.size for near in found) <= most:
-            return None
-        return NearKinks(
-            RowKinks.joined([near.kinks for near in found]),
-            np.vstack([near.jacobian for near in found]),
-            np.concatenate([near.scores for near in found]),
-            max(near.largest for near in found),
-        )
+        few = 0 < sum(near.scores.size for near in found) <= most
+        return NearKinks.joined(found) if few else None
 
     @property
     def is_smooth(self) -> np.ndarray:

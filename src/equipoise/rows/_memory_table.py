@@ -162,8 +162,7 @@ class MemoryTable(MemoryRows):
 
     def score_sums(self, specs: Sequence[SumSpec], known: ScoreSum | None = None) -> ScoreSum:
         """Return sums over the rows as functions of the scores; `known` ones lend their weights."""
-        parts = known.parts if isinstance(known, JoinedSums) else (known,)
-        lent = [part.weights for part in parts if isinstance(part, Rates)]
+        lent = [] if known is None else [rates.weights for rates in known.rates]
         self._known = {weights.origin: weights for weights in lent if weights.origin is not None}
         made = [spec.on(self) for spec in specs]
         self._members, self._known = {}, {}  # as large as the rows: let go of them

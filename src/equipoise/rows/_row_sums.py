@@ -29,6 +29,16 @@ class NearKinks:
     scores: np.ndarray  # (K,)
     largest: float  # the largest |score| of all rows
 
+    @staticmethod
+    def joined(parts: list[NearKinks]) -> NearKinks:
+        """Return the rows of several blocks, one block after the other."""
+        return NearKinks(
+            RowKinks.joined([part.kinks for part in parts]),
+            np.vstack([part.jacobian for part in parts]),
+            np.concatenate([part.scores for part in parts]),
+            max(part.largest for part in parts),
+        )
+
 
 class RowSums(ABC):
     """R sums over the training rows as functions of the parameters, wherever the rows are.

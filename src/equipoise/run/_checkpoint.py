@@ -15,11 +15,11 @@ from typing import Any, Protocol, TypeVar
 
 from equipoise import _check
 from equipoise._array import Array
-from equipoise.run._container import pack, unpack
-from equipoise.run._encoding import UnreadableError
-from equipoise.run._files import remove, require_file, sync_folder, write_whole
+from equipoise._storage.container import pack, unpack
+from equipoise._storage.encoding import UnreadableError
+from equipoise._storage.files import remove, require_file, sync_folder, write_whole
+from equipoise._storage.storable import Types
 from equipoise.run._identity import difference
-from equipoise.run._storable import Types
 
 
 class CheckpointWarning(UserWarning):

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from equipoise._array import is_tensor, on_host
+from equipoise._storage.storable import LIBRARY
 from equipoise.run._identity import Measured
-from equipoise.run._storable import LIBRARY
 
 PLAIN = (type(None), bool, int, float, str)
 

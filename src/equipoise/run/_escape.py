@@ -10,7 +10,8 @@ import numpy as np
 from equipoise._array import Array, like, norm, to_numpy
 from equipoise._problem import NonFiniteError, Point, Problem
 from equipoise.certificate import Certificate, Curvature
-from equipoise.problems._merit import AugmentedLagrangianMerit, Merit, Violation
+from equipoise.problems import AugmentedLagrangianMerit, Merit
+from equipoise.problems._merit import Violation
 from equipoise.solvers import Solver
 from equipoise.solvers._parts.warm_start import FinishedPart
 

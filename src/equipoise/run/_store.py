@@ -10,12 +10,12 @@ import numpy as np
 
 from equipoise._array import Array
 from equipoise._problem import Problem
+from equipoise._storage.storable import storable_types
 from equipoise.certificate import Certificate
 from equipoise.run._checkpoint import Checkpoint, CheckpointError, Timer
 from equipoise.run._escape import Departures
 from equipoise.run._identity import Measured
 from equipoise.run._probes import identify, tolerance
-from equipoise.run._storable import storable_types
 from equipoise.run._trace import Trace
 from equipoise.run._watched import Counter
 from equipoise.solvers import Solver

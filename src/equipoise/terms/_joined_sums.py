@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import reduce
 from operator import or_
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from scipy import sparse
@@ -16,6 +16,9 @@ from equipoise._array import Array, is_tensor, namespace, placed
 from equipoise.terms._kinks import RowKinks
 from equipoise.terms._score_sum import ScoreSum, ScoreSumPoint, SumBounds
 from equipoise.terms._scores import Scores
+
+if TYPE_CHECKING:
+    from equipoise.terms._rates import Rates
 
 
 @final
@@ -117,6 +120,11 @@ class JoinedSums(ScoreSum):
     def largest(self) -> np.ndarray:
         """The most that one row adds to each thresholded sum."""
         return np.concatenate([part.largest for part in self.parts])
+
+    @property
+    def rates(self) -> tuple[Rates, ...]:
+        """The rates of all parts."""
+        return tuple(rates for part in self.parts for rates in part.rates)
 
     def sharpened(self, k: float) -> JoinedSums:
         """Return every part with sharper sigmoids."""

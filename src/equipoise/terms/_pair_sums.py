@@ -122,8 +122,7 @@ class PairSums(ScoreSum):
         least, largest = low * mass[0] * mass[1], np.minimum(high, 1e300) * mass[0] * mass[1]
         largest = np.where(np.isfinite(high), largest, np.inf)
         if lengths is None:
-            unknown = np.full(self.size, np.inf)
-            return SumBounds(unknown, unknown, unknown, least, largest)
+            return SumBounds.between(least, largest)
         first, second = moments
         slope = self.function.lipschitz * (first[0] * mass[1] + mass[0] * first[1])
         squares = 2.0 * (second[0] * mass[1] + mass[0] * second[1])

@@ -96,6 +96,11 @@ class Rates(ScoreSum):
         sign = None if self.sign is None else to_numpy(self.sign[placed(index, self.sign)])
         return Rates(self.function, self.weights.rows(index, scale), sign)
 
+    @property
+    def rates(self) -> tuple[Rates, ...]:
+        """These alone."""
+        return (self,)
+
     def sharpened(self, k: float) -> Rates:
         """Return the rates of the function with sharpness `k`."""
         return Rates(self.function.sharpened(k), self.weights, self.sign)
@@ -114,8 +119,7 @@ class Rates(ScoreSum):
         moments = self.weights.moments(lengths)
         least, largest = self._range(*moments[0])
         if lengths is None:
-            unknown = np.full(self.size, np.inf)
-            return SumBounds(unknown, unknown, unknown, least, largest)
+            return SumBounds.between(least, largest)
         lipschitz, (low, high) = self.function.lipschitz, self.function.curvatures
         concave, convex = max(0.0, -low), max(0.0, high)
         plus, minus = moments[2]

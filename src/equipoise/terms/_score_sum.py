@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from scipy import sparse
@@ -13,6 +13,9 @@ from scipy import sparse
 from equipoise._array import Array
 from equipoise.terms._kinks import RowKinks
 from equipoise.terms._scores import Scores
+
+if TYPE_CHECKING:
+    from equipoise.terms._rates import Rates
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,13 @@ class SumBounds:
     def unknown(size: int) -> SumBounds:
         """Return bounds that say nothing."""
         inf = np.full(size, np.inf)
-        return SumBounds(inf, inf, inf, -inf, inf)
+        return SumBounds.between(-inf, inf)
+
+    @staticmethod
+    def between(least: np.ndarray, largest: np.ndarray) -> SumBounds:
+        """Return bounds that tell the range of the values alone."""
+        unknown = np.full(least.size, np.inf)
+        return SumBounds(unknown, unknown, unknown, least, largest)
 
     @staticmethod
     def joined(parts: list[SumBounds]) -> SumBounds:
@@ -148,6 +157,11 @@ class ScoreSum(ABC):
     def largest(self) -> np.ndarray:
         """The most that one row's prediction adds to each thresholded sum, (R,); 0 if not known."""
         return np.zeros(self.size)
+
+    @property
+    def rates(self) -> tuple[Rates, ...]:
+        """Those of the sums that are rates, in their order."""
+        return ()
 
     def sharpened(self, k: float) -> ScoreSum:
         """Return the sums with every ``sigmoid(s)`` replaced by ``sigmoid(k s)``."""

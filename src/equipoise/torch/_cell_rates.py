@@ -10,7 +10,7 @@ import numpy as np
 
 from equipoise import _check
 from equipoise.constraints import Binding, Constraint, bind
-from equipoise.terms import JoinedSums, Pointwise, Rates, Scores, ScoreSum, Sigmoid
+from equipoise.terms import Pointwise, Scores, Sigmoid
 from equipoise.torch._cells import RowCells, arrays
 
 
@@ -114,16 +114,9 @@ def _parts(binding: Binding, cells: RowCells) -> Iterable[FunctionOfCells]:
     """
     coefficients = binding.combination.coefficients[1:]
     start = 0
-    for rates in _rates(binding.terms.sums):
+    for rates in binding.terms.sums.rates:
         own = rates.weights.matrix[cells.first].toarray() * cells.counts[:, None]
         weights = coefficients[:, start : start + rates.size].toarray() @ own.T
         start += rates.size
         if weights.any():
             yield FunctionOfCells(rates.function, rates.sign is not None, weights)
-
-
-def _rates(sums: ScoreSum) -> list[Rates]:
-    if isinstance(sums, JoinedSums):
-        return [rates for part in sums.parts for rates in _rates(part)]
-    assert isinstance(sums, Rates)
-    return [sums]

@@ -13,14 +13,12 @@ import numpy as np
 from equipoise import _check
 from equipoise._status import Status
 from equipoise.certificate import certify
-from equipoise.constraints import Binding
-from equipoise.estimators._counted import Candidate, Unconstrained, measure
+from equipoise.estimators import Report
+from equipoise.estimators._counted import Candidate, measure
 from equipoise.estimators._counted.threshold import MOVED
 from equipoise.estimators._predictor import LinearPredictor
 from equipoise.estimators._promise.apart import CountsApart, KeptApart
-from equipoise.estimators._promised import Promise
-from equipoise.estimators._report import Report
-from equipoise.estimators._training import Training
+from equipoise.estimators._training import BoundTraining
 from equipoise.problems import LearningProblem
 from equipoise.rows import MemoryTable
 from equipoise.torch._cells import arrays
@@ -56,8 +54,7 @@ class LastLayer(LinearPredictor):
     on_infeasible : {"warn", "raise", "ignore"}
     """
 
-    solver, tol, max_steps, max_seconds = "auto", 1e-6, 1000, None
-    verbose, callback, random_state = False, None, None
+    solver = "auto"
     report_: Report
 
     def __init__(
@@ -89,46 +86,32 @@ class LastLayer(LinearPredictor):
         if validation is not None:
             self._kept_apart = KeptApart(self._validation(validation, flat))
 
-    def fit(
-        self,
-        training: Training,
-        binding: Binding,
-        problem: LearningProblem,
-        unconstrained: Unconstrained,
-    ) -> tuple[Candidate, None, int]:
-        """Return the model, and how many were tried."""
-        apart, tried = None, 1
+    def fit(self, given: BoundTraining) -> tuple[Candidate, None]:
+        """Return the model; nothing is promised of it."""
+        apart = None
         if self._kept_apart is None:
-            found = training.fit(problem, binding, unconstrained)
+            found = given.fit()
         else:
-            found, _, tried = self._kept_apart.fit(training, binding, problem, unconstrained)
-            names, other = binding.names, self._kept_apart.other
-            apart = CountsApart.of(training, names, other, unconstrained.loss)
-        found = self._predicted_alike(found, training, problem, apart)
-        self._found = training.units.coefficients(found.x)
-        return found, None, tried
-
-    def promise(self, *_: object) -> Promise | None:
-        """Return None: nothing is promised."""
-        return None
+            found, _ = self._kept_apart.fit(given)
+            apart = CountsApart.of(given, self._kept_apart.other)
+        found = self._predicted_alike(found, given, apart)
+        self._found = given.training.units.coefficients(found.x)
+        return found, None
 
     def put(self) -> None:
         """Give the network the layer that was fitted."""
         self._body.put(*self._found)
 
     def _predicted_alike(
-        self,
-        fit: Candidate,
-        training: Training,
-        problem: LearningProblem,
-        apart: CountsApart | None,
+        self, fit: Candidate, given: BoundTraining, apart: CountsApart | None
     ) -> Candidate:
         """Return the model with a threshold at which the network's rounding errors change no prediction.
 
         The threshold is moved by no more than it takes, as a rule to the other side of no row. Where two
         scores beside it are too close, it goes between other rows, where no more is broken.
         """
-        coef, intercept = training.units.coefficients(fit.x)
+        units = given.training.units
+        coef, intercept = units.coefficients(fit.x)
         tables = [self.table] + ([] if self._kept_apart is None else [self._kept_apart.other])
         exact = np.concatenate([table.X @ coef[0] + intercept[0] for table in tables])
         own = np.concatenate([self._scores(table.X, coef, intercept) for table in tables])
@@ -136,8 +119,8 @@ class LastLayer(LinearPredictor):
         for shift in _thresholds(exact, CLEAR * float(np.abs(own - exact).max())):
             if shift == 0.0:
                 return fit
-            x = training.units.parameters(coef, intercept - shift)
-            moved = _moved(fit, problem, x)
+            x = units.parameters(coef, intercept - shift)
+            moved = _moved(fit, given.problem, x)
             broken = 0.0 if apart is None else float(apart.values(x).max())
             if moved.violation <= most[0] and broken <= most[1]:
                 return moved

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -15,6 +16,7 @@ from equipoise.estimators._fit import fit_two_classes
 from equipoise.estimators._inputs import read_table
 from equipoise.estimators._model_file import storable
 from equipoise.estimators._predictor import LinearPredictor
+from equipoise.estimators._rule_checks import require_two_classes
 from equipoise.estimators._sklearn import Interval, StrOptions, check_parameters
 from equipoise.estimators._task import Task
 from equipoise.torch._net_fit import NetFit
@@ -23,6 +25,7 @@ from equipoise.torch._net_stored import packed, unpacked
 
 
 @storable
+@dataclass(eq=False, repr=False)
 class ConstrainedNetClassifier(BoundParameters, LinearPredictor, ClassifierMixin, BaseEstimator):
     """A neural network for two classes under constraints on its predictions.
 
@@ -101,7 +104,7 @@ class ConstrainedNetClassifier(BoundParameters, LinearPredictor, ClassifierMixin
 
     solver = "auto"  # of the last layer
 
-    _parameter_constraints: dict = {  # noqa: RUF012
+    _parameter_constraints: ClassVar[dict] = {
         **LinearPredictor._parameter_constraints,
         "hidden_layer_sizes": ["array-like", None],
         "dropout": [Interval(Real, 0, 1, closed="left")],
@@ -117,64 +120,23 @@ class ConstrainedNetClassifier(BoundParameters, LinearPredictor, ClassifierMixin
         "small_cells": [StrOptions({"raise", "skip", "pool"})],
     }
 
-    def __init__(
-        self,
-        constraints: Constraint | list[Constraint] | tuple[Constraint, ...] = (),
-        *,
-        objective: Expression | Quotient | Unfairness | None = None,
-        module: Any = None,
-        hidden_layer_sizes: Any = None,
-        dropout: float = 0.0,
-        learning_rate: float = 2e-3,
-        weight_decay: float = 1e-2,
-        batch_size: int | None = None,
-        max_epochs: int | None = None,
-        patience: int = 8,
-        validation_fraction: float = 0.1,
-        C: float = 1.0,
-        device: str = "cpu",
-        pos_label: Any = None,
-        class_weight: Any = None,
-        on_infeasible: str = "warn",
-        tol: float = 1e-6,
-        max_steps: int = 1000,
-        max_seconds: float | None = None,
-        verbose: bool | int = False,
-        callback: Any = None,
-        min_cell: int = 10,
-        small_cells: str = "raise",
-        random_state: Any = None,
-        confidence: float | None = None,
-        held_out: float = 0.5,
-        ordered: bool = False,
-    ) -> None:
-        self.constraints = constraints
-        self.objective = objective
-        self.module = module
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.dropout = dropout
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.batch_size = batch_size
-        self.max_epochs = max_epochs
-        self.patience = patience
-        self.validation_fraction = validation_fraction
-        self.C = C
-        self.device = device
-        self.pos_label = pos_label
-        self.class_weight = class_weight
-        self.on_infeasible = on_infeasible
-        self.tol = tol
-        self.max_steps = max_steps
-        self.max_seconds = max_seconds
-        self.verbose = verbose
-        self.callback = callback
-        self.min_cell = min_cell
-        self.small_cells = small_cells
-        self.random_state = random_state
-        self.confidence = confidence
-        self.held_out = held_out
-        self.ordered = ordered
+    constraints: Constraint | list[Constraint] | tuple[Constraint, ...] = ()
+    _: KW_ONLY
+    objective: Expression | Quotient | Unfairness | None = None
+    module: Any = None
+    hidden_layer_sizes: Any = None
+    dropout: float = 0.0
+    learning_rate: float = 2e-3
+    weight_decay: float = 1e-2
+    batch_size: int | None = None
+    max_epochs: int | None = None
+    patience: int = 8
+    validation_fraction: float = 0.1
+    device: str = "cpu"
+    pos_label: Any = None
+    class_weight: Any = None
+    min_cell: int = 10
+    small_cells: str = "raise"
 
     def fit(
         self,
@@ -198,11 +160,7 @@ class ConstrainedNetClassifier(BoundParameters, LinearPredictor, ClassifierMixin
         """
         check_parameters(self)
         table, names = read_table(self, X, y, sensitive_features, sample_weight)
-        if len(table.classes) > 2:
-            raise ValueError(
-                f"Only binary classification is supported. {type(self).__name__} got "
-                f"{len(table.classes)} classes."
-            )
+        require_two_classes(type(self).__name__, table)
         task = self._task()
         work = NetFit(self, task, table, groups, validation_rows(self, validation, table.classes))
         self.sensitive_names_ = names

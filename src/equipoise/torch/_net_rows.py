@@ -24,23 +24,23 @@ def as_rows(X: Any, centre: np.ndarray, scale: np.ndarray, module: Any) -> Any:
     return torch.as_tensor(standardised).to(dtype=like.dtype, device=like.device)
 
 
-def tensor_of_rows(owner: str, X: Any, like: Any, name: str = "X") -> Any:
+def tensor_of_rows(owner: str, X: Any, like: Any) -> Any:
     """Return rows of any shape as a tensor with the precision and the device of `like`, checked."""
     import torch
 
     if not isinstance(X, torch.Tensor):
         if not (isinstance(X, np.ndarray) and X.dtype.kind == "f"):
-            X = _check.numbers(owner, name, X)
+            X = _check.numbers(owner, "X", X)
         X = torch.tensor(X)
     if X.dtype == torch.bool or X.is_complex():
-        _check.fail(owner, name, "must hold real numbers", str(X.dtype))
+        _check.fail(owner, "X", "must hold real numbers", str(X.dtype))
     if X.ndim < 2 or X.numel() == 0:
-        _check.fail(owner, name, "must have shape (n, d) or (n, ...)", tuple(X.shape))
+        _check.fail(owner, "X", "must have shape (n, d) or (n, ...)", tuple(X.shape))
     X = X.detach().to(device=like.device)
     if not X.is_floating_point():
         return X
     X = X.to(dtype=like.dtype)
-    _check.finite(owner, name, X)
+    _check.finite(owner, "X", X)
     return X
 
 

@@ -9,14 +9,14 @@ from equipoise import _check
 from equipoise.auditing import Audit, audit
 from equipoise.constraints import Constraint
 from equipoise.constraints._rules import listed
+from equipoise.estimators import Report
 from equipoise.estimators._fit import fit_two_classes
-from equipoise.estimators._report import Report
 from equipoise.estimators._task import Task
 from equipoise.torch._cell_rates import CellRates
 from equipoise.torch._cells import arrays
 from equipoise.torch._last_layer import LastLayer
 from equipoise.torch._loss_parts import LossParts
-from equipoise.torch._optimizer_state import check_state
+from equipoise.torch._optimizer_state import check_state, load_optimizer
 from equipoise.torch._training_duals import TrainingDuals
 
 OWNER = "ConstrainedOptimizer"
@@ -127,8 +127,7 @@ class ConstrainedOptimizer:
         constraints : dict of tensors of shape (), optional
             Functions of your own by name, which are to be at most 0, in units like those of a rate.
         """
-        labelled = y, sensitive_features, rows
-        return self._parts(loss, scores, labelled, constraints).lagrangian()
+        return self._parts(loss, scores, (y, sensitive_features, rows), constraints).lagrangian()
 
     def step(
         self,
@@ -147,14 +146,12 @@ class ConstrainedOptimizer:
         """
         if loss is not None:
             self.optimizer.zero_grad()
-            labelled = y, sensitive_features, rows
-            self._parts(loss, scores, labelled, constraints).backward()
+            self._parts(loss, scores, (y, sensitive_features, rows), constraints).backward()
         self.optimizer.step()
         self._duals.step()
 
-    def _parts(self, loss: Any, scores: Any, labelled: Any, constraints: Any) -> LossParts:
-        where = f"{OWNER}.lagrangian"
-        return LossParts(where, self._cells, self._duals, loss, scores, labelled, constraints)
+    def _parts(self, *batch: Any) -> LossParts:
+        return LossParts(f"{OWNER}.lagrangian", self._cells, self._duals, *batch)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Set the gradients to 0."""
@@ -169,9 +166,8 @@ class ConstrainedOptimizer:
     def multipliers(self) -> dict[str, float]:
         """The multiplier of every constraint function."""
         self._cells.check()
-        found = dict(zip(self.names, self._duals.multipliers.now.tolist()))
         own = {name: float(own.multipliers.now[0]) for name, own in self._duals.own.items()}
-        return {**found, **own}
+        return dict(zip(self.names, self._duals.multipliers.now.tolist())) | own
 
     @property
     def values(self) -> dict[str, float]:
@@ -250,9 +246,5 @@ class ConstrainedOptimizer:
         """Go on where another one with the same rules and training rows was."""
         where = f"{OWNER}.load_state_dict"
         check_state(where, state_dict, self.state_dict())
-        try:
-            self.optimizer.load_state_dict(state_dict["optimizer"])
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            rule = f"must be of an optimiser like `optimizer` ({error})"
-            _check.fail(where, "state_dict['optimizer']", rule, type(state_dict["optimizer"]))
+        load_optimizer(where, self.optimizer, state_dict["optimizer"])
         self._duals.load(state_dict)

@@ -1,4 +1,4 @@
-"""Checking a stored state of `ConstrainedOptimizer` before any of it is used."""
+"""The stored state of `ConstrainedOptimizer`, checked before any of it is used."""
 
 from __future__ import annotations
 
@@ -20,6 +20,15 @@ def check_state(where: str, given: Any, own: Mapping[str, Any]) -> None:
     _check.kind(where, "state_dict['own']", stored, Mapping)
     expected["own"] = dict.fromkeys(stored, _OWN)
     _compare(where, "state_dict", given, expected)
+
+
+def load_optimizer(where: str, optimizer: Any, given: Any) -> None:
+    """Let an optimiser of PyTorch go on from a stored state."""
+    try:
+        optimizer.load_state_dict(given)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        rule = f"must be of an optimiser like `optimizer` ({error})"
+        _check.fail(where, "state_dict['optimizer']", rule, type(given))
 
 
 def _compare(where: str, name: str, given: Any, own: Any) -> None:

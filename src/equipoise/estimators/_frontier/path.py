@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.base import clone
 
 from equipoise import _check
+from equipoise._positive import turned
 from equipoise._status import Status
 from equipoise.constraints import Binding, bind_table
 from equipoise.estimators._continuation import ahead, rebound
@@ -25,7 +26,6 @@ from equipoise.estimators._promise.testing import HeldOutRows
 from equipoise.estimators._training import Training
 from equipoise.problems import LearningProblem
 from equipoise.rows import RowSums
-from equipoise.rows._positive import turned
 from equipoise.run import Budget
 
 Rule = Callable[[float], Any]
@@ -44,60 +44,47 @@ def fit_path(
 
     `data` are features, labels, groups and weights of the rows to fit, and of those held out, or None.
     """
-    with Budget() as whole:  # notes Ctrl-C, whenever it comes
-        points = _fitted(estimator, data, bounds, rule, number, folder, progress, whole)
-        _pass_on_interrupt(whole)
-        return points
-
-
-def _fitted(
-    estimator: Any,
-    data: tuple[Any, Any],
-    bounds: list[float],
-    rule: Rule,
-    number: int,
-    folder: Path | None,
-    progress: bool,
-    whole: Budget,
-) -> list[FrontierPoint]:
     train, test = data
-    table, _ = read_table(estimator, *train)
-    training = Training(estimator._task(), table, estimator._runner(whole))
-    store = PathStore(folder, number, estimator, training, bounds, rule)
-    points, fits = store.load()
-    if len(points) == len(bounds):
-        return points
-    unconstrained = training.fit_unconstrained()
-    _pass_on_interrupt(whole)
-    binding: Binding | None = None
-    problem: LearningProblem | None = None
-    for i, bound in enumerate(bounds):
-        started, wanted = time.perf_counter(), rule(bound)
-        moved = rebound(binding, training.task.constraints, wanted)
-        training.task = replace(training.task, constraints=wanted)
-        if moved is not None and problem is not None:
-            binding, problem = moved, problem.recombined(moved.combination)
-        else:
-            binding = training.bind(unconstrained.loss)
-            problem = training.problem(binding)
-        if i < len(points):  # of an earlier part of this run
-            continue
-        with Budget(estimator.max_seconds, estimator.callback) as budget:  # every bound has its own
-            training.runner = replace(training.runner, budget=budget)
-            fit = training.fit(problem, binding, unconstrained, ahead(fits, bound))
-        _pass_on_interrupt(budget)
-        fits = [*fits[-1:], (bound, replace(fit, problem=None, plain=None))]  # type: ignore[arg-type]
-        held_out: dict[str, Any] = {}
-        if test is not None:
-            held_out = _held_out(training, estimator, test, fit, bound, len(bounds))
-        point = _point(training, binding, problem, fit, bound, number)
-        seconds = time.perf_counter() - started
-        points.append(replace(point, seconds=seconds, **held_out))
-        store.save(points, fits)
-        if progress:
-            print(f"split {number}: {points[-1]}", flush=True)
+    with Budget() as whole:  # notes Ctrl-C, whenever it comes
+        table, _ = read_table(estimator, *train)
+        training = Training(estimator._task(), table, estimator._runner(whole))
+        store = PathStore(folder, number, estimator, training, bounds, rule)
+        points, fits = store.load()
+        if len(points) == len(bounds):
+            _pass_on_interrupt(whole)
+            return points
+        unconstrained = training.fit_unconstrained()
         _pass_on_interrupt(whole)
-    return points
+        binding: Binding | None = None
+        problem: LearningProblem | None = None
+        for i, bound in enumerate(bounds):
+            started, wanted = time.perf_counter(), rule(bound)
+            moved = rebound(binding, training.task.constraints, wanted)
+            training.task = replace(training.task, constraints=wanted)
+            if moved is not None and problem is not None:
+                binding, problem = moved, problem.recombined(moved.combination)
+            else:
+                binding = training.bind(unconstrained.loss)
+                problem = training.problem(binding)
+            if i < len(points):  # of an earlier part of this run
+                continue
+            own = estimator.max_seconds, estimator.callback  # every bound has its own budget
+            with Budget(*own) as budget:
+                training.runner = replace(training.runner, budget=budget)
+                fit = training.fit(problem, binding, unconstrained, ahead(fits, bound))
+            _pass_on_interrupt(budget)
+            fits = [*fits[-1:], (bound, replace(fit, problem=None, plain=None))]  # type: ignore[arg-type]
+            held_out: dict[str, Any] = {}
+            if test is not None:
+                held_out = _held_out(training, estimator, test, fit, bound, len(bounds))
+            point = _point(training, binding, problem, fit, bound, number)
+            seconds = time.perf_counter() - started
+            points.append(replace(point, seconds=seconds, **held_out))
+            store.save(points, fits)
+            if progress:
+                print(f"split {number}: {points[-1]}", flush=True)
+            _pass_on_interrupt(whole)
+        return points
 
 
 def _pass_on_interrupt(budget: Budget) -> None:

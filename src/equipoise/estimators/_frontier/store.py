@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from equipoise._storage.storable import storable_types
 from equipoise.estimators._counted import Candidate
 from equipoise.estimators._frontier.curve import FrontierPoint
 from equipoise.estimators._training import Training
@@ -17,7 +18,6 @@ from equipoise.rows._digest import digest
 from equipoise.run import Checkpoint
 from equipoise.run._content import content
 from equipoise.run._probes import behaviour
-from equipoise.run._storable import storable_types
 from equipoise.solvers import Solver
 
 NO_MATTER = ("callback", "verbose")  # settings that change no model

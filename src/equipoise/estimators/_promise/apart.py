@@ -7,11 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from equipoise.constraints import Binding, bind_table
-from equipoise.estimators._counted import Candidate, Unconstrained, allowances, measure
+from equipoise.estimators._counted import Candidate
 from equipoise.estimators._promise.tightening import MOST_GIVEN_UP, room
-from equipoise.estimators._promised import Promise
-from equipoise.estimators._training import Training
-from equipoise.problems import LearningProblem
+from equipoise.estimators._training import BoundTraining
 from equipoise.rows import DeviceTable, MemoryTable, RowSums
 
 # How often bounds are tightened for rows apart. Chosen: two are usual.
@@ -44,20 +42,22 @@ class CountsApart:
 
     @staticmethod
     def of(
-        training: Training,
-        names: tuple[str, ...],
+        given: BoundTraining,
         other: MemoryTable | DeviceTable,
-        best_loss: float,
+        names: tuple[str, ...] | None = None,
         undefined: str = "raise",
     ) -> CountsApart:
-        """Bind a training's rules, of these names, to other rows; see `bind_table` for `undefined`."""
-        task = training.task
+        """Bind a training's rules, or those of some `names`, to other rows.
+
+        See `bind_table` for `undefined`.
+        """
+        task, names = given.training.task, given.binding.names if names is None else names
         apart = bind_table(
             task.constraints,
             other,
             loss=task.loss,
             objective=task.objective,
-            best_loss=best_loss,
+            best_loss=given.unconstrained.loss,
             min_cell=2,
             small_cells="skip",
             undefined=undefined,
@@ -65,7 +65,7 @@ class CountsApart:
         )
         known = [i for i, name in enumerate(apart.names) if name in names]
         places = [names.index(apart.names[i]) for i in known]
-        rows = other.row_sums(training.units, apart.specs)
+        rows = other.row_sums(given.training.units, apart.specs)
         return CountsApart(len(names), np.array(places, int), np.array(known, int), apart, rows)
 
     def values(self, x: np.ndarray) -> np.ndarray:
@@ -86,37 +86,29 @@ class KeptApart:
 
     Attributes
     ----------
-    other : MemoryTable | DeviceTable
+    other : MemoryTable or DeviceTable
         The validation rows.
     """
 
     other: MemoryTable | DeviceTable
 
-    def fit(
-        self,
-        training: Training,
-        binding: Binding,
-        problem: LearningProblem,
-        unconstrained: Unconstrained,
-    ) -> tuple[Candidate, None, int]:
-        """Return the model, and how many were tried."""
-        apart = CountsApart.of(training, binding.names, self.other, unconstrained.loss)
-        offsets, most = np.zeros(apart.size), 2.0 * MOST_GIVEN_UP * room(binding.combination)
+    def fit(self, given: BoundTraining) -> tuple[Candidate, None]:
+        """Return the model; nothing is promised of it."""
+        apart, combination = CountsApart.of(given, self.other), given.binding.combination
+        offsets, most = np.zeros(apart.size), 2.0 * MOST_GIVEN_UP * room(combination)
         kept: tuple[tuple[bool, float], Candidate] | None = None
         fit: Candidate | None = None
-        allowed = allowances(binding, problem.facts.rounding, training.runner.tol)
-        for tried in range(1, TIGHTENINGS + 2):  # noqa: B007
-            moved = problem.recombined(binding.combination.moved(np.r_[0.0, offsets]))
-            fit = training.fit(moved, binding, unconstrained, fit)
-            own = measure(problem, fit.result, allowed, fit.problem)
-            own = replace(own, prices=fit.prices, problems_solved=fit.problems_solved)
+        for _ in range(TIGHTENINGS + 1):
+            moved = given.problem.recombined(combination.moved(np.r_[0.0, offsets]))
+            fit = given.fit(moved, fit)
+            own = given.measured(fit)
             values = apart.values(fit.x)
             broken = max(float(values.max(initial=0.0)), 0.0)
             merit = not own.keeps_bounds, broken
             if kept is None or merit < kept[0]:
                 kept = merit, own
             tighter = np.minimum(offsets + (1.0 + MORE) * np.maximum(values, 0.0), most)
-            ended = training.runner.budget.wish is not None
+            ended = given.training.runner.budget.wish is not None
             if broken == 0.0 or ended or np.array_equal(tighter, offsets):
                 break
             offsets = tighter
@@ -125,8 +117,4 @@ class KeptApart:
         said = f"a bound is broken by {broken:.2g}" if broken else "all bounds hold too"
         detail = f"On the validation rows {said}, by counting; nothing is promised of other rows."
         result = own.result.judged(own.result.verdict.with_detail(detail))
-        return replace(own, result=result), None, tried
-
-    def promise(self, *_: object) -> Promise | None:
-        """Return None: nothing is promised."""
-        return None
+        return replace(own, result=result), None

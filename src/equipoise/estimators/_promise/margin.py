@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from equipoise._errors import MissingRowsError
-from equipoise.constraints import Binding
 from equipoise.estimators._continuation import ahead
-from equipoise.estimators._counted import Candidate, Unconstrained, allowances, measure
+from equipoise.estimators._counted import Candidate
 from equipoise.estimators._promise.apart import CountsApart
 from equipoise.estimators._promise.tightening import Tightening
-from equipoise.estimators._promised import Promise
-from equipoise.estimators._training import Training
-from equipoise.problems import LearningProblem
+from equipoise.estimators._training import BoundTraining, Training
 from equipoise.rows import DeviceTable, MemoryTable
 
 # By how many standard errors of the training rows bounds may be tightened. Chosen.
@@ -32,7 +28,7 @@ class CrossValidated:
     Attributes
     ----------
     owner : str
-    training : MemoryTable
+    training : MemoryTable or DeviceTable
     seed : int
         For the parts of the rows.
     """
@@ -41,19 +37,13 @@ class CrossValidated:
     training: MemoryTable | DeviceTable
     seed: int = 0
 
-    def fit(
-        self,
-        training: Training,
-        binding: Binding,
-        problem: LearningProblem,
-        unconstrained: Unconstrained,
-    ) -> tuple[Candidate, None, int]:
-        """Return the model under bounds with the margin that was chosen, and how many were tried."""
-        left_out = np.zeros((len(MARGINS), len(binding.inequalities)))
+    def fit(self, given: BoundTraining) -> tuple[Candidate, None]:
+        """Return the model under bounds with the margin that was chosen; nothing is promised of it."""
+        left_out = np.zeros((len(MARGINS), len(given.binding.inequalities)))
         order = self._order()
         try:
             for fold in range(FOLDS):
-                left_out += self._values(training, binding.names, order[fold::FOLDS]) / FOLDS
+                left_out += self._values(given, order[fold::FOLDS]) / FOLDS
         except MissingRowsError as error:
             reason = (
                 f'`margin="auto"` leaves out one row in {FOLDS} in turn, and the others are too few for a '
@@ -62,22 +52,14 @@ class CrossValidated:
             raise MissingRowsError(self.owner, reason, "margin") from error
         kept = np.flatnonzero((left_out <= 0.0).all(axis=1))
         chosen = MARGINS[kept[0] if kept.size else -1]
-        tightening = self._tightening(training, binding, unconstrained)
-        fit = training.fit(tightening.by(chosen, problem), binding, unconstrained)
-        allowed = allowances(binding, problem.facts.rounding, training.runner.tol)
-        kept_prices, solved = fit.prices, fit.problems_solved
-        fit = measure(problem, fit.result, allowed, fit.problem)
+        tightening = Tightening.of(self.owner, given, self.training)
+        fit = given.measured(given.fit(tightening.by(chosen)))
         detail = (
             f"Bounds were tightened by {chosen:g} standard errors of their rates, chosen by "
             "cross-validation; nothing is promised of new rows."
         )
         result = fit.result.judged(fit.result.verdict.with_detail(detail))
-        fit = replace(fit, result=result, prices=kept_prices, problems_solved=solved)
-        return fit, None, FOLDS * len(MARGINS)
-
-    def promise(self, *_: Any) -> Promise | None:
-        """Return None: nothing is promised."""
-        return None
+        return replace(fit, result=result), None
 
     def _order(self) -> np.ndarray:
         """Return the rows so that every third has its share of every class and group."""
@@ -87,27 +69,18 @@ class CrossValidated:
         kinds = [table.positive, *(c.codes for c in columns if c.codes is not None)]
         return order[np.lexsort([kind[order] for kind in kinds[::-1]])]
 
-    def _values(self, whole: Training, names: tuple[str, ...], held: np.ndarray) -> np.ndarray:
+    def _values(self, whole: BoundTraining, held: np.ndarray) -> np.ndarray:
         """Return the constraint functions on rows left out, for every margin; 0 of groups not there."""
         inside = np.ones(self.training.n_rows, dtype=bool)
         inside[held] = False
         own, other = self.training.part(np.flatnonzero(inside)), self.training.part(held)
-        training = Training(whole.task, own, whole.runner)
-        binding, unconstrained = training.bind_and_compare()
-        problem = training.problem(binding)
-        apart = CountsApart.of(training, names, other, unconstrained.loss, undefined="skip")
-        found = np.zeros((len(MARGINS), len(names)))
+        given = Training(whole.training.task, own, whole.training.runner).bind_and_compare()
+        apart = CountsApart.of(given, other, whole.binding.names, undefined="skip")
+        found = np.zeros((len(MARGINS), apart.size))
         fits: list[tuple[float, Candidate]] = []
-        tightening = self._tightening(training, binding, unconstrained)
+        tightening = Tightening.of(self.owner, given, self.training)
         for i, margin in enumerate(MARGINS):
-            moved = tightening.by(margin, problem)
-            fit = training.fit(moved, binding, unconstrained, ahead(fits, margin))
+            fit = given.fit(tightening.by(margin), ahead(fits, margin))
             fits = [*fits[-1:], (margin, fit)]
             found[i] = apart.values(fit.x)
         return found
-
-    def _tightening(
-        self, training: Training, binding: Binding, unconstrained: Unconstrained
-    ) -> Tightening:
-        model = training.units.coefficients(unconstrained.x)
-        return Tightening.of(self.owner, self.training, binding, model, self.training.n_rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.stats import binom
@@ -10,15 +11,13 @@ from scipy.stats import binom
 from equipoise._array import to_numpy
 from equipoise._status import Status
 from equipoise.certificate import certify
-from equipoise.constraints import Binding
-from equipoise.estimators._counted import Candidate, Unconstrained, allowances, measure
+from equipoise.estimators._counted import Candidate, measure
 from equipoise.estimators._counted.candidate import counted_minus_smooth
-from equipoise.estimators._promise.testing import HeldOutRows, Tested
+from equipoise.estimators._promise.stricter import Promised
+from equipoise.estimators._promise.testing import HeldOutRows
 from equipoise.estimators._promise.walk import Walk
-from equipoise.estimators._promised import Promise
-from equipoise.estimators._training import Training
+from equipoise.estimators._training import BoundTraining
 from equipoise.models import linear_scores
-from equipoise.problems import LearningProblem
 from equipoise.rows import DeviceTable, MemoryTable
 from equipoise.run import Verdict
 
@@ -50,16 +49,11 @@ class OrderStatistic:
         """The rows to train on."""
         return self.walk.parts.training
 
-    def fit(
-        self,
-        training: Training,
-        binding: Binding,
-        problem: LearningProblem,
-        unconstrained: Unconstrained,
-    ) -> tuple[Candidate, Tested, int]:
-        """Return the model with its threshold moved, what its test says, and 1: it alone is tested."""
+    def fit(self, given: BoundTraining) -> tuple[Candidate, Promised]:
+        """Return the model with its threshold moved, and what may be promised of it, the only one tested."""
         walk, testing = self.walk, self.walk.parts.testing
-        fit = training.fit(problem, binding, unconstrained)
+        training, problem = given.training, given.problem
+        fit = given.fit()
         coef, intercept = training.units.coefficients(fit.x)
         wrong_side = 1.0 if self.bounded == 0 else -1.0  # where scores of the class are errors
         own = testing.labelled().positive == bool(self.bounded)
@@ -71,15 +65,11 @@ class OrderStatistic:
             certificate = certify(shifted, x, second_order=False)
             verdict = Verdict(Status.FEASIBLE, claim=CHOSEN)
             result = fit.result.judged(verdict, x=x, certificate=certificate, state=None)
-            allowed = allowances(binding, problem.facts.rounding, training.runner.tol)
-            fit = measure(problem, result, allowed, shifted)
-        held = HeldOutRows(walk.owner, testing, binding.inequalities, walk.confidence)
+            fit = measure(problem, result, given.allowed, shifted)
+        held = HeldOutRows(walk.owner, testing, given.binding.inequalities, walk.confidence)
         rows = training.table.n_rows + testing.n_rows
-        return fit, held.tested(*training.units.coefficients(fit.x), rows), 1
-
-    def promise(self, tested: Tested, training: np.ndarray, models: int) -> Promise:
-        """Return what may be promised; `training` holds the values on the training rows."""
-        return self.walk.promise(tested, training, models)
+        tested = held.tested(*training.units.coefficients(fit.x), rows)
+        return fit, partial(walk.promise, tested, 1)
 
 
 def threshold(scores: np.ndarray, bound: float, level: float) -> float | None:

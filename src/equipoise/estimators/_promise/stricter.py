@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 
-from equipoise.constraints import Binding
-from equipoise.estimators._counted import Candidate, Unconstrained
+from equipoise.estimators._counted import Candidate
 from equipoise.estimators._promised import Promise
-from equipoise.estimators._training import Training
-from equipoise.problems import LearningProblem
+from equipoise.estimators._training import BoundTraining
+
+# From the values on the training rows to what may be promised.
+Promised = Callable[[np.ndarray], Promise]
 
 
 class StricterFit(Protocol):
     """A way to find a model, such as `Walk`, which tightens bounds until what is left can be promised."""
 
-    def fit(
-        self,
-        training: Training,
-        binding: Binding,
-        problem: LearningProblem,
-        unconstrained: Unconstrained,
-    ) -> tuple[Candidate, Any, int]:
-        """Return the model, what its test says where there is one, and how many models were tried."""
-        ...
-
-    def promise(self, tested: Any, training: np.ndarray, models: int, /) -> Promise | None:
-        """Return what may be promised; None where nothing is."""
+    def fit(self, given: BoundTraining) -> tuple[Candidate, Promised | None]:
+        """Return the model, and what may be promised of it; None where nothing is."""
         ...

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from equipoise.constraints import Binding
 from equipoise.estimators._promise.testing import spreads
+from equipoise.estimators._training import BoundTraining
 from equipoise.problems import LearningProblem
 from equipoise.rows import DeviceTable, MemoryTable
 from equipoise.terms import Combination
@@ -20,37 +20,40 @@ MOST_GIVEN_UP = 0.85
 
 @dataclass(frozen=True, eq=False)
 class Tightening:
-    """By how much the bounds of a binding are tightened.
+    """By how much the bounds of a training are tightened.
 
     Attributes
     ----------
-    binding : Binding
+    given : BoundTraining
+        With the bounds that are tightened.
     errors : ndarray of shape (m,)
         The standard error of every constraint function.
     most : ndarray of shape (m,)
         What is added to it at the most.
     """
 
-    binding: Binding
+    given: BoundTraining
     errors: np.ndarray
     most: np.ndarray
 
     @staticmethod
     def of(
-        owner: str,
-        table: MemoryTable | DeviceTable,
-        binding: Binding,
-        model: tuple[np.ndarray, np.ndarray],
-        rows: int,
+        owner: str, given: BoundTraining, table: MemoryTable | DeviceTable, rows: int | None = None
     ) -> Tightening:
-        """Return the tightening by standard errors that `rows` rows will have, estimated from a table."""
-        errors = spreads(owner, table, binding.inequalities, model, rows)
-        return Tightening(binding, errors, MOST_GIVEN_UP * room(binding.combination))
+        """Return the tightening by standard errors, estimated from a table, that `rows` rows will have.
 
-    def by(self, number: float, problem: LearningProblem) -> LearningProblem:
+        By default as many as the table has. The model is the one without constraints.
+        """
+        model = given.training.units.coefficients(given.unconstrained.x)
+        rows = table.n_rows if rows is None else rows
+        errors = spreads(owner, table, given.binding.inequalities, model, rows)
+        return Tightening(given, errors, MOST_GIVEN_UP * room(given.binding.combination))
+
+    def by(self, number: float) -> LearningProblem:
         """Return the problem with its bounds tightened by so many standard errors."""
         offsets = self._offsets(number)
-        return problem.recombined(self.binding.combination.moved(np.r_[0.0, offsets]))
+        combination = self.given.binding.combination
+        return self.given.problem.recombined(combination.moved(np.r_[0.0, offsets]))
 
     def different(self, numbers: Iterable[float]) -> list[float]:
         """Return the numbers of standard errors without those that change nothing after the one before."""

@@ -8,20 +8,20 @@ breaks with the probability ``1 - confidence`` at the most (Angelopoulos et al. 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from equipoise._status import Status
-from equipoise.constraints import Binding
 from equipoise.estimators._continuation import ahead
-from equipoise.estimators._counted import Candidate, Unconstrained, allowances, measure
+from equipoise.estimators._counted import Candidate
 from equipoise.estimators._promise.parts import Parts
+from equipoise.estimators._promise.stricter import Promised
 from equipoise.estimators._promise.testing import HeldOutRows, Tested
 from equipoise.estimators._promise.tightening import Tightening
 from equipoise.estimators._promised import Promise, PromiseLine
-from equipoise.estimators._training import Training
-from equipoise.problems import LearningProblem
+from equipoise.estimators._training import BoundTraining
 from equipoise.rows import DeviceTable, MemoryTable
 
 # By how many standard errors of the rows held out the bounds are tightened, one after the other. Chosen: a
@@ -49,31 +49,24 @@ class Walk:
         """The rows to train on."""
         return self.parts.training
 
-    def fit(
-        self,
-        training: Training,
-        binding: Binding,
-        problem: LearningProblem,
-        unconstrained: Unconstrained,
-    ) -> tuple[Candidate, Tested, int]:
-        """Return the model to keep, what its test says, and how many models were tested.
+    def fit(self, given: BoundTraining) -> tuple[Candidate, Promised]:
+        """Return the model to keep, and what may be promised of it.
 
         1. tighten all bounds as far as is useful, then less and less
         2. fit on the training rows, each model starting from the last; one that breaks its tightened
            bounds there is left out
         3. stop at the first model whose test fails; keep the last that passed, or the first
         """
-        held = HeldOutRows(self.owner, self.parts.testing, binding.inequalities, self.confidence)
+        inequalities, training = given.binding.inequalities, given.training
+        held = HeldOutRows(self.owner, self.parts.testing, inequalities, self.confidence)
         fits: list[tuple[float, Candidate]] = []
         kept: Candidate | None = None
         tested = 0
-        model = training.units.coefficients(unconstrained.x)
         rows = self.parts.testing.n_rows
-        tightening = Tightening.of(self.owner, self.parts.training, binding, model, rows)  # 1
+        tightening = Tightening.of(self.owner, given, self.parts.training, rows)  # 1
         plan = tightening.different(TIGHTENED)
         for number in plan:
-            moved = tightening.by(number, problem)
-            fit = training.fit(moved, binding, unconstrained, ahead(fits, number))  # 2
+            fit = given.fit(tightening.by(number), ahead(fits, number))  # 2
             fits = [*fits[-1:], (number, fit)]
             ended = training.runner.budget.wish is not None
             if not (fit.keeps_bounds or ended or number == plan[-1]):
@@ -85,14 +78,12 @@ class Walk:
             if not passed or ended:  # 3
                 break
         assert kept is not None
-        allowed = allowances(binding, problem.facts.rounding, training.runner.tol)
-        solved = measure(problem, kept.result, allowed, kept.problem)
-        solved = replace(solved, problems_solved=kept.problems_solved, prices=kept.prices)
         rows += self.parts.training.n_rows
-        return solved, held.tested(*training.units.coefficients(kept.x), rows), tested
+        said = held.tested(*training.units.coefficients(kept.x), rows)
+        return given.measured(kept), partial(self.promise, said, tested)
 
-    def promise(self, tested: Tested, training: np.ndarray, models: int) -> Promise:
-        """Return what may be promised; `training` holds the values on the training rows."""
+    def promise(self, tested: Tested, models: int, training: np.ndarray) -> Promise:
+        """Return what may be promised after a test; `training` holds the values on the training rows."""
         kept = tested.chance <= 1.0 - self.confidence
         lines = []
         for i, row in enumerate(tested.rows):

@@ -9,12 +9,12 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from equipoise import _check
+from equipoise._positive import with_positive_last
 from equipoise.constraints._rules import listed
 from equipoise.estimators._inputs import FLOATS, read_weight, split_sensitive
 from equipoise.estimators._sklearn import naming
 from equipoise.estimators._stream.cells import Key
 from equipoise.rows import MemoryGroups
-from equipoise.rows._positive import with_positive_last
 
 
 @dataclass(frozen=True, eq=False)

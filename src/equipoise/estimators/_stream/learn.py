@@ -99,10 +99,9 @@ def _fitted(estimator: Any, task: Task, table: MemoryTable) -> StreamModel:
         found = table.classes[int(table.class_totals().argmax())]
         raise _check.MissingRowsError(task.owner, f"all rows so far are of the class {found!r}.")
     with suitable_threads(table), estimator._budget() as budget:
-        training = Training(task, table, estimator._runner(budget))
-        binding, unconstrained = training.bind_and_compare()
-        problem = training.problem(binding)
-        fit = training.fit(problem, binding, unconstrained)
+        given = Training(task, table, estimator._runner(budget)).bind_and_compare()
+        training, binding, problem = given.training, given.binding, given.problem
+        fit = given.fit()
         if budget.wish is Status.INTERRUPTED:
             raise KeyboardInterrupt
         if budget.error is not None:

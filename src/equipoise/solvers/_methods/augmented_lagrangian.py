@@ -13,7 +13,8 @@ from equipoise._array import Array
 from equipoise._problem import Problem
 from equipoise._status import Status
 from equipoise.certificate import Residuals
-from equipoise.problems._merit import AugmentedLagrangianMerit, MeritProblem, Violation
+from equipoise.problems import AugmentedLagrangianMerit, MeritProblem
+from equipoise.problems._merit import Violation
 from equipoise.solvers._methods.apg import AcceleratedProjectedGradient
 from equipoise.solvers._oracle import Oracle
 from equipoise.solvers._parts.backtracking import Backtracking

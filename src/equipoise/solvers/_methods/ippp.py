@@ -11,8 +11,7 @@ from equipoise import _check
 from equipoise._array import Array
 from equipoise._problem import Problem
 from equipoise.certificate import Residuals
-from equipoise.problems._merit import MeritProblem, QuadraticPenalty
-from equipoise.problems._proximal import ProximalProblem
+from equipoise.problems import MeritProblem, ProximalProblem, QuadraticPenalty
 from equipoise.solvers._methods.apg import AcceleratedProjectedGradient
 from equipoise.solvers._parts.backtracking import Backtracking
 from equipoise.solvers._parts.best_pair import BestPair

@@ -12,7 +12,7 @@ from equipoise import _check
 from equipoise._array import Array, norm
 from equipoise._problem import Problem
 from equipoise._status import Status
-from equipoise.problems._proximal import ProximalProblem
+from equipoise.problems import ProximalProblem
 from equipoise.solvers._iqrc.from_oracle import OfOracle, guarantee_of, moduli, needs_of
 from equipoise.solvers._methods.feasibility import FeasibilityPhase
 from equipoise.solvers._methods.strong_switching import StrongSwitching

@@ -12,7 +12,7 @@ from equipoise import _check
 from equipoise._array import Array
 from equipoise._problem import Problem
 from equipoise._status import Status
-from equipoise.problems._merit import Maximum, MeritProblem
+from equipoise.problems import Maximum, MeritProblem
 from equipoise.solvers._minmax.minmax import MinMax
 from equipoise.solvers._minmax.prox_linear import MinMaxProxLinear
 from equipoise.solvers._minmax.proximal_bundle import ProximalBundle

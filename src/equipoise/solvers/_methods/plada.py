@@ -19,7 +19,7 @@ from equipoise.solvers._plada.reduced import (
     slack_bound,
     warn_beyond_theory,
 )
-from equipoise.solvers._plada.step_lengths import StepLength, first_length
+from equipoise.solvers._plada.step_lengths import StepLength, StepStart, first_length
 from equipoise.solvers._plada.theta_prox_linear import ProxLinearStep
 from equipoise.solvers._plada.theta_steps import ExactProxStep, SubgradientStep, ThetaStep
 from equipoise.solvers._solver import Claim, Finished, Guarantee, Solver
@@ -183,7 +183,7 @@ class PLADA(Solver[State]):
         # Were lam and G' from one mini-batch, they would be correlated, which is a bias.
         G = (point if exact else problem.sample(rng).at(x)).constraints
         lam = reduced.multipliers(G)  # 1
-        x, size = state.size.move(batch, point, lam, reduced, self.theta_step)  # 2
+        x, size = state.size.move(StepStart(batch, point, lam, reduced, self.theta_step))  # 2
         u = np.clip(u - tau * lam, 0.0, state.u_max) if tau else reduced.slack(G)  # 3
         gap, delta = lam - mu, self.kappa / (t + 1)
         gam = min(self.gamma, rho * delta / (gap @ gap + 1))

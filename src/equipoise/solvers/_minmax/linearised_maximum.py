@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from equipoise._array import TINY
-from equipoise.sets._set import Set
+from equipoise.sets import Set
 
 # Newton steps on the dual at the most; two or three are the rule. Chosen.
 MAX_NEWTON_STEPS = 30

@@ -13,8 +13,8 @@ from equipoise import _check
 from equipoise._array import Array, dot, norm
 from equipoise._problem import Point, Problem
 from equipoise._status import Status
-from equipoise.problems._merit import Maximum, MeritProblem
-from equipoise.sets._set import Set
+from equipoise.problems import Maximum, MeritProblem
+from equipoise.sets import Set
 from equipoise.solvers._solver import CONVEX, Need, Solver
 
 # On an unbounded domain, lower bounds leave out points farther than this many times max(1, |x|); chosen.

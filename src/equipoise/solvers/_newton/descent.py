@@ -8,7 +8,7 @@ import numpy as np
 
 from equipoise._array import TINY, Array, dot, norm
 from equipoise._problem import Point, Problem
-from equipoise.problems._merit import AugmentedLagrangianMerit, Merit
+from equipoise.problems import AugmentedLagrangianMerit, Merit
 from equipoise.solvers._newton.conjugate_gradients import conjugate_gradients
 from equipoise.solvers._newton.hessian import Map, hessian, raised, raised_inverse
 from equipoise.solvers._newton.pair import pair_at

@@ -9,7 +9,7 @@ import numpy as np
 
 from equipoise._array import Array, norm
 from equipoise._problem import Problem
-from equipoise.problems._merit import AugmentedLagrangianMerit
+from equipoise.problems import AugmentedLagrangianMerit
 from equipoise.solvers._newton.chord import FAST_JUMP, Chord
 from equipoise.solvers._newton.conjugate_gradients import Direction, conjugate_gradients
 from equipoise.solvers._newton.dual_multipliers import dual_multipliers

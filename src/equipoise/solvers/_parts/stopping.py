@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from equipoise.certificate import Residuals
-from equipoise.sets._set import Set
+from equipoise.sets import Set
 
 
 class StoppingRule(ABC):

@@ -35,20 +35,28 @@ CUT, MAX_CUTS = 0.25, 30
 SHORTEST_SECANT = 1e-8
 
 
+@dataclass(frozen=True, eq=False)
+class StepStart:
+    """Where a theta-step starts, and what it lowers."""
+
+    problem: Problem
+    point: Point
+    lam: np.ndarray
+    reduced: ReducedLagrangian
+    step: ThetaStep
+
+    def ahead(self, eta: float) -> Array:
+        """Return the next iterate for a step size."""
+        return self.step(self.problem, self.point, self.lam, eta)
+
+
 class StepLength(ABC):
     """A step size and the rule that changes it."""
 
     eta: float
 
     @abstractmethod
-    def move(
-        self,
-        problem: Problem,
-        point: Point,
-        lam: np.ndarray,
-        reduced: ReducedLagrangian,
-        step: ThetaStep,
-    ) -> tuple[Array, StepLength]:
+    def move(self, at: StepStart) -> tuple[Array, StepLength]:
         """Return the next iterate and the size for the step after."""
 
 
@@ -78,16 +86,9 @@ class Given(StepLength):
 
     eta: float
 
-    def move(
-        self,
-        problem: Problem,
-        point: Point,
-        lam: np.ndarray,
-        reduced: ReducedLagrangian,
-        step: ThetaStep,
-    ) -> tuple[Array, StepLength]:
+    def move(self, at: StepStart) -> tuple[Array, StepLength]:
         """Return the next iterate and this size."""
-        return step(problem, point, lam, self.eta), self
+        return at.ahead(self.eta), self
 
 
 @dataclass(frozen=True)
@@ -103,19 +104,13 @@ class Spectral(StepLength):
     eta: float
     limit: float
 
-    def move(
-        self,
-        problem: Problem,
-        point: Point,
-        lam: np.ndarray,
-        reduced: ReducedLagrangian,
-        step: ThetaStep,
-    ) -> tuple[Array, StepLength]:
+    def move(self, at: StepStart) -> tuple[Array, StepLength]:
         """Return the next iterate and the size for the step after."""
+        problem, point, reduced = at.problem, at.point, at.reduced
         eta, x, now = self.eta, point.x, reduced.value(point)
         rounding = 100 * problem.facts.rounding * max(1.0, abs(now))
         for _ in range(MAX_CUTS):  # 1
-            ahead = problem.at(step(problem, point, lam, eta))
+            ahead = problem.at(at.ahead(eta))
             if reduced.value(ahead) <= now + rounding:
                 break
             eta *= CUT
@@ -123,12 +118,10 @@ class Spectral(StepLength):
             return x, self
         dx = ahead.x - x
         square = dot(dx, dx)
-        if (
-            square == 0.0
-        ):  # the domain holds x back, or x hardly moves: nothing is learned of the curvature
+        if square == 0.0:  # the domain holds x back, or x hardly moves: nothing is learned
             return ahead.x, self
         g_new = ahead.lagrangian_gradient(reduced.multipliers(ahead.constraints))
-        bend = dot(g_new - point.lagrangian_gradient(lam), dx) / square
+        bend = dot(g_new - point.lagrangian_gradient(at.lam), dx) / square
         limit = SPECTRAL_RISE * self.limit
         eta = min(1 / bend if bend > 0.0 else np.inf, 10.0 * eta, limit)  # 2
         return ahead.x, Spectral(eta, limit)
@@ -148,18 +141,12 @@ class MeasuredLength(StepLength):
     M: float  # largest secant of G
     seen: tuple[Array, np.ndarray, Array] | None  # x, G, grad F there; None on mini-batches
 
-    def move(
-        self,
-        problem: Problem,
-        point: Point,
-        lam: np.ndarray,
-        reduced: ReducedLagrangian,
-        step: ThetaStep,
-    ) -> tuple[Array, StepLength]:
+    def move(self, at: StepStart) -> tuple[Array, StepLength]:
         """Return the next iterate and the size for the step after."""
-        size = self._updated(point)
-        eta = max(size.floor, min(MEASURED_RISE * size.eta, _bound(size.L, size.M, reduced.rho)))
-        return step(problem, point, lam, eta), replace(size, eta=eta)
+        size = self._updated(at.point)
+        bound = _bound(size.L, size.M, at.reduced.rho)
+        eta = max(size.floor, min(MEASURED_RISE * size.eta, bound))
+        return at.ahead(eta), replace(size, eta=eta)
 
     def _updated(self, point: Point) -> MeasuredLength:
         x = point.x

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse.linalg import ArpackError, eigs
 
 from equipoise import _check
-from equipoise.sets._simplex import Simplex
+from equipoise.sets import Simplex
 
 # Up to this many weights, least squares is as fast as Arnoldi's method. Chosen.
 MAX_WEIGHTS_FOR_LEAST_SQUARES = 100

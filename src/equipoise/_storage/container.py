@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from equipoise._array import Array
-from equipoise.run._encoding import NUMERIC_DTYPE, Decoder, Encoder, UnreadableError
-from equipoise.run._storable import Types
+from equipoise._storage.encoding import NUMERIC_DTYPE, Decoder, Encoder, UnreadableError
+from equipoise._storage.storable import Types
 
 
 @dataclass(frozen=True)

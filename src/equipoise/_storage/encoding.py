@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from equipoise._array import Array, is_tensor, namespace, on_host
-from equipoise.run._storable import Types, fits, name_of
+from equipoise._storage.storable import Types, fits, name_of
 
 PLAIN = (type(None), bool, int, str)
 NUMERIC_DTYPE = re.compile(r"[<>|][biufc]\d{1,2}")  # the dtypes stored: numbers, never objects

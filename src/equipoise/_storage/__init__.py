@@ -1,0 +1,1 @@
+"""How checkpoints and models are stored: what may be, as which text, in which bytes, in a file."""
