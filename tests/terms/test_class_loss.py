@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from equipoise.models import Features, MultiClassLinearModel
+from equipoise.problems import LearningProblem
 from equipoise.terms import ClassLosses, PairLoss, Pointwise, Scores, class_loss_terms
 
 from .examples import N, class_terms
@@ -95,6 +97,31 @@ def test_a_point_evaluates_the_loss_once(rng, monkeypatch):
         point.push(d)
         point.curve(u, d)
     assert loss.asked == {"value": 1, "slope": 1, "curvature": 1}
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_all_gradients_read_every_row_once(rng, monkeypatch, kind, dtype, intercept):
+    """The loss of a class depends on the rows of that class alone."""
+    A = kind(rng.normal(size=(N, 3)).astype(dtype))
+    center = None if sparse.issparse(A) else rng.normal(size=3)
+    model = MultiClassLinearModel(A, 4, intercept, scale=rng.uniform(1, 2, 3), center=center)
+    terms = class_loss_terms(
+        rng.permutation(N) % 4, np.ones(4), objective=1, sample_weight=rng.random(N)
+    )
+    point = LearningProblem.of(model, terms, l2=0.1).at(rng.normal(size=model.dim))
+    expected = [point.gradient(i) for i in range(4)]
+    read, transposed = [], Features.transposed
+
+    def watched(self, G, *more):
+        read.append(len(G))
+        return transposed(self, G, *more)
+
+    monkeypatch.setattr(Features, "transposed", watched)
+    tol = {"rtol": 1e-10, "atol": 1e-14} if dtype == np.float64 else {"rtol": 1e-4, "atol": 1e-6}
+    np.testing.assert_allclose(point.gradients(np.arange(4)), expected, **tol)
+    assert sum(read) == N
 
 
 @pytest.mark.parametrize("order", ["C", "F"])

@@ -97,11 +97,20 @@ class ClassLosses(ScoreSum):
         def curve(u: np.ndarray, d: Array) -> Array:
             return back(u, curvatures() * self._differences(d))
 
+        def alone(k: int) -> tuple[np.ndarray, Array]:
+            """Return the rows of class `k`, and the derivative of its loss with respect to their scores."""
+            rows = self._own.rows[k]
+            pair = self.mass[rows, None].astype(s.dtype, copy=False) * slopes()[rows]
+            gradient = -pair
+            gradient[:, k] = row_totals(pair)
+            return rows, gradient
+
         return ScoreSumPoint(
             self._losses(self.loss.value(z)),
             lambda u: back(u, slopes()),
             lambda d: self._weights.rates(row_totals(slopes() * self._differences(d))),
             curve=curve if self.smooth else None,
+            alone=alone if isinstance(s, np.ndarray) else None,
         )
 
     def thresholded(self, scores: Scores) -> np.ndarray:

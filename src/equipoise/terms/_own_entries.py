@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from equipoise._array import Array, namespace, quiet
@@ -22,8 +24,16 @@ class OwnEntries:
     """
 
     def __init__(self, labels: np.ndarray, n_classes: int) -> None:
+        self._labels, self._n_classes = labels, n_classes
         self._places = np.arange(labels.size) * n_classes + labels  # counted row by row
         self._placed = Placed(lambda: labels[:, None] == np.arange(n_classes))
+
+    @cached_property
+    def rows(self) -> list[np.ndarray]:
+        """The rows of every class."""
+        order = np.argsort(self._labels, kind="stable")
+        counts = np.bincount(self._labels, minlength=self._n_classes)
+        return np.split(order, np.cumsum(counts)[:-1])
 
     def taken(self, s: Array) -> Array:
         """Return the entries, as a column (n, 1)."""
