@@ -156,6 +156,13 @@ def test_programs_of_moderate_size_without_sketches_suit_sqp():
     assert not _auto._suits_sqp(sized(dim, m, rows=False))
 
 
+def test_a_domain_is_asked_for_rows_only_where_they_would_be_used():
+    """Rows of a product of many sets take as long as an evaluation of a small problem."""
+    for problem in (sized(2, sketched=True), sized(1 + _auto.MAX_DIM_FOR_SQP)):
+        problem.domain = None
+        assert not _auto._suits_sqp(problem)
+
+
 def test_memory_is_for_many_variables():
     dim = _auto.MAX_DIM_FOR_SQP
     assert _auto._memory(sized(dim)) == 0

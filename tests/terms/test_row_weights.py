@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from equipoise.terms import Combination, RowWeights
+from equipoise.terms import Combination, RowWeights, SquaredGaps
 
 N = 400
 
@@ -66,6 +66,21 @@ def test_a_sum_that_is_not_used_may_be_anything(rng, m):
     for unknown in (np.nan, np.inf, -np.inf):
         found = combination.plain_values(np.array([unknown, 1.0, 2.0]))
         np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("m", [2, 2000])
+def test_derivatives_of_some_functions_name_the_sums_they_need(rng, m):
+    """Few coefficients are no sparse matrix: to take rows of one takes longer than all else here."""
+    C = np.zeros((m, 5))
+    C[:, [1, 4]] = rng.normal(size=(m, 2))
+    bent = SquaredGaps(np.array([[0.0, 0.0, 1.0, -1.0, 0.0]]), [0.5])
+    r, index = rng.normal(size=5), np.array([1, 0])
+    combination = Combination(C, bent=[(1, bent)])
+    used, rows = combination.at(r).rows(index)
+    np.testing.assert_array_equal(used, [1, 2, 3, 4])
+    assert sparse.issparse(rows) == (m > 2)
+    expected = np.array([combination.at(r).pull(unit) for unit in np.eye(m)[index]])
+    np.testing.assert_allclose(rows @ np.eye(5)[used], expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("m", [2, 2000])

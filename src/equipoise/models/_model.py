@@ -33,6 +33,8 @@ class ModelPoint:
     pull_columns : callable or None
         A matrix (n, k) of score-gradients, which may be sparse, to the matrix (k, dim) of gradients,
         where that costs less than k times `pull`.
+    pull_rows : callable or None
+        Row numbers, and a gradient with respect to the scores of these rows, to the gradient (dim,).
     """
 
     scores: Array
@@ -41,6 +43,7 @@ class ModelPoint:
     bend: Callable[[Array, Array], Array] | None = None
     sandwich: Callable[[Array, Array], Array] | None = None
     pull_columns: Callable[[Any], Array] | None = None
+    pull_rows: Callable[[np.ndarray, Array], Array] | None = None
 
     def pull_each(self, gradients: Any) -> Array:
         """Return the parameter-gradients (k, dim) of the columns of a matrix (n, k)."""

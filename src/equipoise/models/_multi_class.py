@@ -48,7 +48,7 @@ class MultiClassLinearModel(Model):
 
     def at(self, x: Array) -> ModelPoint:
         """Evaluate the scores (n, K): one product with `A`."""
-        return ModelPoint(self._push(x), self._pull, self._push)
+        return ModelPoint(self._push(x), self._pull, self._push, pull_rows=self._pull_rows)
 
     def predicted(self, x: np.ndarray) -> np.ndarray:
         """Return the scores computed from `coefficients`, as predictions are."""
@@ -63,7 +63,14 @@ class MultiClassLinearModel(Model):
 
     def _pull(self, gradient: Array) -> Array:
         """Return the parameter-gradient (dim,) of a score-gradient (n, K)."""
-        pulled = self.features.transposed(gradient).T
+        return self._pulled(self.features, gradient)
+
+    def _pull_rows(self, rows: np.ndarray, gradient: Array) -> Array:
+        """Return the parameter-gradient of a score-gradient that is 0 for all other rows."""
+        return self._pulled(self.features.rows(rows), gradient)
+
+    def _pulled(self, features: Features, gradient: Array) -> Array:
+        pulled = features.transposed(gradient).T
         xp = namespace(pulled)
         if self.intercept:
             total = xp.sum(gradient, axis=0, dtype=pulled.dtype)

@@ -71,9 +71,8 @@ def learning_point(x: Array, sums: Sums, functions: CombinationPoint, penalty: P
         if len(index) <= FEW_GRADIENTS or not isinstance(x, np.ndarray):
             each = [vjp(np.eye(1, values.size, i)[0]) for i in index]
             return namespace(each[0]).stack(each)
-        rows = functions.rows(index)
-        used = np.unique(rows.indices)
-        found = _as(rows[:, used] @ to_numpy(sums.jacobian(used)), x)
+        used, rows = functions.rows(index)
+        found = _as(rows @ to_numpy(sums.jacobian(used)), x)
         if l2 > 0.0 and (first := np.asarray(index) == 0).any():
             found[first] += l2 * penalty.weights(x)
         return found

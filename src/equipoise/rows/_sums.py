@@ -65,7 +65,10 @@ def sums_at(
     def jacobian(index: np.ndarray) -> Array:
         if sums.columns is not None and len(index) > 1:
             return model.pull_each(sums.columns(index))
-        rows = [pull(_unit(int(i), sums.values.size)) for i in index]
+        if sums.alone is not None and model.pull_rows is not None:
+            rows = [model.pull_rows(*sums.alone(int(i))) for i in index]
+        else:
+            rows = [pull(_unit(int(i), sums.values.size)) for i in index]
         return namespace(rows[0]).stack(rows)
 
     def product(u: np.ndarray, v: Array) -> Array:

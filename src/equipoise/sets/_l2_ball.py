@@ -10,7 +10,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from equipoise import _check
-from equipoise._array import Array, dot, namespace, norm
+from equipoise._array import Array, dot, norm
 from equipoise.sets._linear_rows import LinearRows
 from equipoise.sets._set import Set
 from equipoise.sets._stored import recalled, stored
@@ -84,9 +84,13 @@ class L2Ball(Set):
         size = norm(offset)
         if size < self.radius - reached(x, self._scale, self.radius) or dot(v, offset) <= 0.0:
             return lambda w: w
-        xp = namespace(x)
         n = offset / size
-        return lambda w: w - xp.sum(w * n, axis=-1, keepdims=True) * n
+
+        def tangential(w: Array) -> Array:
+            outwards = w @ n
+            return w - (outwards if w.ndim == 1 else outwards[..., None]) * n
+
+        return tangential
 
     def bending(self, x: Array, v: Array) -> float:
         """Return ``<v, n> / r`` on the boundary where `v` points out, else 0."""

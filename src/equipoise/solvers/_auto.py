@@ -116,14 +116,15 @@ def _deterministic(problem: Problem, tol: float) -> Solver:
 
 def _suits_sqp(problem: Problem) -> bool:
     """Whether quadratic programs are quick, and gradients are all there is to learn the curvature from."""
-    return _suits_programs(problem) and not problem.sketched
+    return not problem.sketched and _suits_programs(problem)
 
 
 def _suits_programs(problem: Problem) -> bool:
     """Whether quadratic programs are quick."""
-    small = problem.dim <= MAX_DIM_FOR_SQP and problem.n_constraints <= MAX_CONSTRAINTS_FOR_SQP
+    if problem.dim > MAX_DIM_FOR_SQP or problem.n_constraints > MAX_CONSTRAINTS_FOR_SQP:
+        return False
     origin = problem.domain.project(np.zeros(problem.dim))
-    return small and problem.domain.linear_rows(origin) is not None
+    return problem.domain.linear_rows(origin) is not None
 
 
 def _memory(problem: Problem) -> int:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from functools import partial
+from functools import cache
 from typing import Any, final
 
 import numpy as np
 from scipy import sparse
 
 from equipoise import _check
-from equipoise._array import Array, namespace
+from equipoise._array import Array
 from equipoise.terms._combination import Combination
-from equipoise.terms._placed import Placed
+from equipoise.terms._own_entries import OwnEntries, row_totals
 from equipoise.terms._pointwise import Pointwise
 from equipoise.terms._row_weights import RowWeights
 from equipoise.terms._score_sum import ScoreSum, ScoreSumPoint, SumBounds
@@ -74,35 +74,48 @@ class ClassLosses(ScoreSum):
         n, K = self.n_rows, self.size
         spread = (self.mass, self.labels, np.arange(n + 1))
         self._weights = RowWeights(sparse.csr_array(spread, shape=(n, K)))
-        self._own = self.labels[:, None] == np.arange(K)
-        self._placed = Placed(partial(np.asarray, self._own))
+        self._own = OwnEntries(self.labels, K)
 
     def at(self, scores: Scores) -> ScoreSumPoint:
         """Evaluate the losses of all classes."""
         s = self._checked(scores)
-        xp, own = namespace(s), self._own_class(s)
-        z = Scores(self._differences(s, own))
+        z = Scores(self._differences(s))
+
+        @cache
+        def slopes() -> Array:
+            """Return the derivatives with respect to each difference; that from itself is always 0."""
+            return self._own.emptied(self.loss.slope(z))
+
+        @cache
+        def curvatures() -> Array:
+            return self._own.emptied(self.loss.curvature(z))
 
         def back(u: np.ndarray, pair: Array) -> Array:
             """Pull a derivative with respect to each difference back to the scores."""
-            pair = self._weights.spread(np.asarray(u, np.float64), s)[:, None] * pair
-            return own * xp.sum(pair, axis=1, keepdims=True) - pair
+            return self._own.balanced(self._weights.spread(u, s)[:, None] * pair)
 
         def curve(u: np.ndarray, d: Array) -> Array:
-            return back(u, self.loss.curvature(z) * self._differences(d, own))
+            return back(u, curvatures() * self._differences(d))
+
+        def alone(k: int) -> tuple[np.ndarray, Array]:
+            """Return the rows of class `k`, and the derivative of its loss with respect to their scores."""
+            rows = self._own.rows[k]
+            pair = self.mass[rows, None].astype(s.dtype, copy=False) * slopes()[rows]
+            gradient = -pair
+            gradient[:, k] = row_totals(pair)
+            return rows, gradient
 
         return ScoreSumPoint(
-            self._losses(self.loss.value(z), own),
-            lambda u: back(u, self.loss.slope(z)),
-            lambda d: self._losses(self.loss.slope(z) * self._differences(d, own), own),
+            self._losses(self.loss.value(z)),
+            lambda u: back(u, slopes()),
+            lambda d: self._weights.rates(row_totals(slopes() * self._differences(d))),
             curve=curve if self.smooth else None,
+            alone=alone if isinstance(s, np.ndarray) else None,
         )
 
     def thresholded(self, scores: Scores) -> np.ndarray:
         """Return the losses with pairs counted: ``1[s_k <= s_l]``."""
-        s = self._checked(scores)
-        own = self._own_class(s)
-        return self._losses(self.loss.thresholded(Scores(self._differences(s, own))), own)
+        return self._losses(self.loss.thresholded(Scores(self._differences(self._checked(scores)))))
 
     def rows(self, index: np.ndarray, scale: float) -> ClassLosses:
         """Return the losses over some rows, times `scale`."""
@@ -147,16 +160,13 @@ class ClassLosses(ScoreSum):
         """Which rows have a weight."""
         return self.mass > 0
 
-    def _losses(self, pairs: Array, own: Array) -> np.ndarray:
+    def _losses(self, pairs: Array) -> np.ndarray:
         """Weighted sums over rows and over pairs of different classes."""
-        return self._weights.rates(namespace(pairs).sum(pairs - own * pairs, axis=1))
+        return self._weights.rates(row_totals(self._own.emptied(pairs)))
 
-    def _differences(self, s: Array, own: Array) -> Array:
+    def _differences(self, s: Array) -> Array:
         """``s_ik - s_il`` for the own class `k` of each row and every `l`."""
-        return namespace(s).sum(own * s, axis=1, keepdims=True) - s
-
-    def _own_class(self, s: Array) -> Array:
-        return self._own if isinstance(s, np.ndarray) else self._placed.at(s)
+        return self._own.taken(s) - s
 
     def _checked(self, scores: Scores) -> Array:
         expected = (self.n_rows, self.size)
@@ -165,7 +175,7 @@ class ClassLosses(ScoreSum):
         return scores.s
 
     def __getstate__(self) -> dict[str, Any]:
-        hidden = ("_own", "_weights", "_placed")
+        hidden = ("_own", "_weights")
         return {name: value for name, value in self.__dict__.items() if name not in hidden}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -83,12 +83,14 @@ class Combination:
         def bend(weights: np.ndarray, change: np.ndarray) -> np.ndarray:
             return sum((weights[k] * product(change) for k, _, product in bent), 0.0 * change)
 
-        def rows(index: np.ndarray) -> Any:
-            found = self.coefficients[index]
+        def rows(index: np.ndarray) -> tuple[np.ndarray, Any]:
+            found = self._matrix[index]
             for place, slope, _ in bent:
-                hit = (np.asarray(index) == place).astype(float)
-                found = found + sparse.csr_array(np.outer(hit, slope))
-            return found
+                more = np.outer(np.asarray(index) == place, slope)
+                found = found + (more if isinstance(found, np.ndarray) else sparse.csr_array(more))
+            dense = isinstance(found, np.ndarray)
+            used = np.flatnonzero(found.any(axis=0)) if dense else np.unique(found.indices)
+            return used, found[:, used]
 
         def push(change: np.ndarray) -> np.ndarray:
             found = self._matrix @ change

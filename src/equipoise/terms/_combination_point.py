@@ -23,7 +23,8 @@ class CombinationPoint:
         ``(weights, change)`` to the second derivative of the weighted sum applied to a change of the
         sums, (R,); None where all functions are linear.
     rows : callable
-        An index array of k functions to their derivatives, a sparse matrix (k, R).
+        An index array of k functions to the numbers of the r sums that they depend on, and their
+        derivatives with respect to these, (k, r): a sparse matrix where coefficients are many.
     push : callable
         A change of the sums (R,) to that of every function, ``(m + 1,)``, to first order.
     """
@@ -31,7 +32,7 @@ class CombinationPoint:
     values: np.ndarray
     pull: Callable[[np.ndarray], np.ndarray]
     bend: Callable[[np.ndarray, np.ndarray], np.ndarray] | None
-    rows: Callable[[np.ndarray], Any]
+    rows: Callable[[np.ndarray], tuple[np.ndarray, Any]]
     push: Callable[[np.ndarray], np.ndarray]
 
 

@@ -50,6 +50,7 @@ class RowWeights:
         """Keep an array (R, n), or a sparse matrix (n, R) by rows."""
         self._dense = isinstance(stored, np.ndarray)
         self._by_rate = stored if self._dense else stored.T  # a view
+        self._by_row = stored.T if self._dense else stored  # another: SciPy takes long to make one
         self._placed = Placed((lambda: stored.T) if self._dense else stored.toarray)
         self._moments: Any = None
         self.origin: Any = None  # what they were made from, where that is known
@@ -62,7 +63,7 @@ class RowWeights:
     @property
     def matrix(self) -> Any:
         """The matrix as a sparse one, by rows."""
-        return sparse.csr_array(self._by_rate.T)
+        return sparse.csr_array(self._by_row)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -83,7 +84,7 @@ class RowWeights:
         if self._dense and len(coefficients) == 1:  # a product with a scalar is much faster
             found = float(coefficients[0]) * self._by_rate[0]
         else:
-            found = self._by_rate.T @ coefficients
+            found = self._by_row @ coefficients
         return found.astype(scores.dtype, copy=False)
 
     def columns(self, index: np.ndarray, factor: Array) -> Any:

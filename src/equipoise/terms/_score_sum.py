@@ -41,6 +41,9 @@ class ScoreSumPoint:
         None where a sum has a kink or gives no second derivative.
     separable : bool
         Whether `curve` is a multiplication by `bend`.
+    alone : callable or None
+        The number of a sum to the rows that it depends on, and its derivative with respect to their scores,
+        where every row counts in one sum alone.
     """
 
     values: np.ndarray
@@ -50,6 +53,7 @@ class ScoreSumPoint:
     bend: Callable[[np.ndarray], Array] | None = None
     curve: Callable[[np.ndarray, Array], Array] | None = None
     separable: bool = False
+    alone: Callable[[int], tuple[np.ndarray, Array]] | None = None
 
 
 @dataclass(frozen=True)
