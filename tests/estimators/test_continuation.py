@@ -37,7 +37,6 @@ def test_another_bound_is_the_same_as_binding_again(census, rule):
 
 def test_anything_else_is_bound_again(census):
     binding, _ = bound_problem(census, demographic_parity(0.1))
-    assert rebound(None, demographic_parity(0.1), demographic_parity(0.2)) is None
     assert rebound(binding, demographic_parity(0.1), equalized_odds(0.2)) is None
     assert rebound(binding, [demographic_parity(0.1)], [demographic_parity(0.2)]) is None
     assert rebound(binding, demographic_parity(0.3), demographic_parity(0.2)) is None

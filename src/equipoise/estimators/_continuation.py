@@ -15,14 +15,12 @@ from equipoise.estimators._counted import Candidate
 ACTIVE_MULTIPLIER = 1e-9
 
 
-def rebound(binding: Binding | None, old: Any, new: Any) -> Binding | None:
+def rebound(binding: Binding, old: Any, new: Any) -> Binding | None:
     """Return the binding of the same constraint with another bound, if that is all that differs.
 
     None where it is not one constraint, or its bound or minus its bound is not simply the right-hand side
     of every inequality.
     """
-    if binding is None:
-        return None
     before, after = getattr(old, "bound", None), getattr(new, "bound", None)
     if not before or after is None or replace(old, bound=after) != new:
         return None  # nor where the bound is 0, whose sign says nothing

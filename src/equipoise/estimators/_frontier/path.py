@@ -16,15 +16,14 @@ from sklearn.base import clone
 from equipoise import _check
 from equipoise._positive import turned
 from equipoise._status import Status
-from equipoise.constraints import Binding, bind_table
+from equipoise.constraints import bind_table
 from equipoise.estimators._continuation import ahead, rebound
-from equipoise.estimators._counted import Candidate
+from equipoise.estimators._counted import Candidate, Unconstrained
 from equipoise.estimators._frontier.curve import FrontierPoint
 from equipoise.estimators._frontier.store import PathStore
 from equipoise.estimators._inputs import read_table
 from equipoise.estimators._promise.testing import HeldOutRows
-from equipoise.estimators._training import Training
-from equipoise.problems import LearningProblem
+from equipoise.estimators._training import BoundTraining, Training
 from equipoise.rows import RowSums
 from equipoise.run import Budget
 
@@ -55,29 +54,22 @@ def fit_path(
             return points
         unconstrained = training.fit_unconstrained()
         _pass_on_interrupt(whole)
-        binding: Binding | None = None
-        problem: LearningProblem | None = None
+        given: BoundTraining | None = None
         for i, bound in enumerate(bounds):
             started, wanted = time.perf_counter(), rule(bound)
-            moved = rebound(binding, training.task.constraints, wanted)
-            training.task = replace(training.task, constraints=wanted)
-            if moved is not None and problem is not None:
-                binding, problem = moved, problem.recombined(moved.combination)
-            else:
-                binding = training.bind(unconstrained.loss)
-                problem = training.problem(binding)
+            given = _under(wanted, training, unconstrained, given)
             if i < len(points):  # of an earlier part of this run
                 continue
             own = estimator.max_seconds, estimator.callback  # every bound has its own budget
             with Budget(*own) as budget:
                 training.runner = replace(training.runner, budget=budget)
-                fit = training.fit(problem, binding, unconstrained, ahead(fits, bound))
+                fit = given.fit(similar=ahead(fits, bound))
             _pass_on_interrupt(budget)
             fits = [*fits[-1:], (bound, replace(fit, problem=None, plain=None))]  # type: ignore[arg-type]
             held_out: dict[str, Any] = {}
             if test is not None:
                 held_out = _held_out(training, estimator, test, fit, bound, len(bounds))
-            point = _point(training, binding, problem, fit, bound, number)
+            point = _point(given, fit, bound, number)
             seconds = time.perf_counter() - started
             points.append(replace(point, seconds=seconds, **held_out))
             store.save(points, fits)
@@ -87,23 +79,30 @@ def fit_path(
         return points
 
 
+def _under(
+    wanted: Any, training: Training, unconstrained: Unconstrained, before: BoundTraining | None
+) -> BoundTraining:
+    """Return the training under other rules; from the one before where nothing but a bound differs."""
+    rules, training.task = training.task.constraints, replace(training.task, constraints=wanted)
+    moved = None if before is None else rebound(before.binding, rules, wanted)
+    if before is not None and moved is not None:
+        problem = before.problem.recombined(moved.combination)
+        return replace(before, binding=moved, problem=problem)
+    binding = training.bind(unconstrained.loss)
+    return BoundTraining(training, binding, training.problem(binding), unconstrained)
+
+
 def _pass_on_interrupt(budget: Budget) -> None:
     """End the whole path after Ctrl-C; what was stored is kept."""
     if budget.wish is Status.INTERRUPTED:
         raise KeyboardInterrupt
 
 
-def _point(
-    training: Training,
-    binding: Binding,
-    problem: LearningProblem,
-    fit: Candidate,
-    bound: float,
-    number: int,
-) -> FrontierPoint:
+def _point(given: BoundTraining, fit: Candidate, bound: float, number: int) -> FrontierPoint:
     """Return what is known of a model on its training rows."""
+    training, problem = given.training, given.problem
     coef, intercept = turned(training.table.labels, *training.units.coefficients(fit.x))
-    measured = binding.measured(fit.counted, lambda: problem.rows.thresholded(fit.x))
+    measured = given.binding.measured(fit.counted, lambda: problem.rows.thresholded(fit.x))
     return FrontierPoint(
         bound=bound,
         split=number,
