@@ -176,14 +176,13 @@ class AugmentedNewton(Solver[State]):
                     return _landed(replace(state, preconditioner=known), landed)
                 slow = state.slow if suffices else 2 * PATIENCE_WITH_JUMPS - STEPS_AFTER_FAILURE
                 state = replace(state, estimate_suffices=False, slow=slow)
-            state = replace(state, preconditioner=replace(known, good=False))
+            state = replace(state, preconditioner=known)
         elif self.memory > 0 and problem.at(at.x).hvp is None:
             landed, state = quasi_jump(problem, state, self.memory)  # 1
             if landed is not None:
                 return _landed(state, landed)
         state = replace(state, slow=state.slow + 1)
-        solve = None if known is None else known.solve
-        return descend(problem, state, solve, self.growth, self.tol)  # 2-5
+        return descend(problem, state, self.growth, self.tol)  # 2-5
 
     def output(self, state: State) -> tuple[Array, np.ndarray]:
         """Return the iterate and its multipliers."""
