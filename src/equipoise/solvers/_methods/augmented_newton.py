@@ -75,8 +75,9 @@ class AugmentedNewton(Solver[State]):
 
     H is never formed: a product costs one `hvp` and k inner products, k the number of active
     constraints. CG is preconditioned with an estimate of H, where the problem has one, which is exact
-    on the directions that CG took last time. The estimate is made anew where CG was slow. Only where the
-    problem has the Hessian itself, as `Point.matrix`, line 1 takes that and solves its systems without CG.
+    on the directions that CG took last time, in a jump or on the way down, unless it met negative
+    curvature. The estimate is made anew where CG was slow. Only where the problem has the Hessian itself,
+    as `Point.matrix`, line 1 takes that and solves its systems without CG.
 
     Output: the iterate and ``[lam + b f(x)]_+``. The method stops by itself where their KKT residual is
     at most `tol`, where rounding ends progress, or where six updates in a row did not lower the violation.
