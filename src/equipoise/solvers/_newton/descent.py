@@ -90,8 +90,9 @@ def _newton(
     merit, b = AugmentedLagrangianMerit(state.lam, state.b), state.b
     rows = point.gradients(1 + np.flatnonzero(slopes[1:] > 0))
     product, bend = raised(hessian(problem, point, slopes), rows, b), problem.domain.bending(x, -g)
-    estimate, seen = state.preconditioner, Notes(x.size)
+    estimate = state.preconditioner
     inverse = None if estimate is None else estimate.raised(rows, b)
+    seen = None if estimate is None else Notes(x.size)
     forcing = FORCING_WITHOUT_PRECONDITIONER if inverse is None else FORCING
     target = piece(-g)
     found = conjugate_gradients(  # 4
@@ -100,11 +101,13 @@ def _newton(
         min(forcing, norm(target) ** 0.5),
         0.1 * tol,
         precondition=None if inverse is None else lambda v: piece(inverse(v)),
-        note=None if estimate is None else seen.of_raised(rows, b, piece),
+        note=None if seen is None else seen.of_raised(rows, b, piece),
     )
-    if not found.convex:
-        seen.forget()
-    if estimate is not None:  # the step may be long: the estimate is made anew where it leads
+    if (
+        estimate is not None and seen is not None
+    ):  # made anew where the step leads, as it may be long
+        if not found.convex:
+            seen.forget()
         estimate = replace(estimate.after(seen, found.products), good=False)
     way = _DescentDirection(x, merit(point.values)[0], g, found.d, target)
     return replace(state, k=k, preconditioner=estimate), way
