@@ -103,11 +103,10 @@ def _newton(
         precondition=None if inverse is None else lambda v: piece(inverse(v)),
         note=None if seen is None else seen.of_raised(rows, b, piece),
     )
-    if (
-        estimate is not None and seen is not None
-    ):  # made anew where the step leads, as it may be long
+    if estimate is not None and seen is not None:
         if not found.convex:
             seen.forget()
+        # made anew where the step leads, which may be far
         estimate = replace(estimate.after(seen, found.products), good=False)
     way = _DescentDirection(x, merit(point.values)[0], g, found.d, target)
     return replace(state, k=k, preconditioner=estimate), way
