@@ -253,13 +253,28 @@ def test_a_step_that_gains_nothing_is_stalled():
     problem = QuadraticProblem([np.diag([1.0, 3.0])], [np.zeros(2)], [0.0], sets.WholeSpace())
     pair = pair_at(problem, problem.at(np.zeros(2)), np.zeros(0))
     state = State(pair, np.zeros(0), 2.0, accuracy=0.5, stalled=4, radius=3.0)
-    after = descend(problem, state, None, 5.0, 1e-9)
+    after = descend(problem, state, 5.0, 1e-9)
     assert (after.stalled, after.k) == (5, 1)
     assert after.pair.x.tolist() == [0.0, 0.0]
     away = replace(state, pair=pair_at(problem, problem.at(np.ones(2)), np.zeros(0)))
-    after = descend(problem, away, None, 5.0, 1e-9)
+    after = descend(problem, away, 5.0, 1e-9)
     assert after.stalled == 0
     assert np.linalg.norm(after.pair.x) < 1.0
+
+
+@pytest.mark.parametrize(("curvature", "remembers"), [(4.0, True), (-4.0, False)])
+def test_descents_remember_directions_where_the_function_bends_upwards(curvature, remembers):
+    H = np.diag([1.0, 2.0, 3.0, curvature])
+    problem = QuadraticProblem([H], [np.ones(4)], [0.0], sets.WholeSpace())
+    pair, known = (
+        pair_at(problem, problem.at(np.zeros(4)), np.zeros(0)),
+        Preconditioner.of(np.ones(4)),
+    )
+    state = State(pair, np.zeros(0), 2.0, accuracy=1e-9, preconditioner=known)
+    after = descend(problem, state, 5.0, 1e-9).preconditioner
+    assert not after.good
+    assert (len(after.remembered) > 0) == remembers
+    np.testing.assert_allclose(after.remembered.HP, H @ after.remembered.P, atol=1e-5)
 
 
 # ------------------------------------------------------------------ multipliers of the descent
@@ -276,7 +291,7 @@ def test_multipliers_change_at_small_gradients_or_at_last(total, share, k, after
     problem = line([share * small - total], [[1.0], [1.0]], [0.0, 0.0])
     pair = pair_at(problem, problem.at(np.zeros(1)), np.zeros(2))
     lam = total * np.array([0.75, 0.25])
-    state = descend(problem, State(pair, lam, 2.0, accuracy=0.5, k=k), None, 5.0, 1e-9)
+    state = descend(problem, State(pair, lam, 2.0, accuracy=0.5, k=k), 5.0, 1e-9)
     assert state.k == after
     assert state.accuracy == (0.05 if after == 0 else 0.5)
 
@@ -284,14 +299,14 @@ def test_multipliers_change_at_small_gradients_or_at_last(total, share, k, after
 def test_multipliers_of_no_constraints_do_not_change():
     problem = line([1e-9])
     pair = pair_at(problem, problem.at(np.zeros(1)), np.zeros(0))
-    assert descend(problem, State(pair, np.zeros(0), 2.0, accuracy=0.5), None, 5.0, 1e-9).k == 1
+    assert descend(problem, State(pair, np.zeros(0), 2.0, accuracy=0.5), 5.0, 1e-9).k == 1
 
 
 def test_the_way_down_stays_in_the_domain_after_new_multipliers():
     """At a corner of a box, where the slope points outwards along one side."""
     problem = line([-3.0, 1e-3], [[1.0, 0.0]], [-1.0], domain=sets.Box(-1, 1, dim=2))
     pair = pair_at(problem, problem.at(np.array([1.0, 0.0])), np.zeros(1))
-    state, way = _newton(problem, State(pair, np.array([0.5]), 2.0, accuracy=0.5), None, 5.0, 1e-9)
+    state, way = _newton(problem, State(pair, np.array([0.5]), 2.0, accuracy=0.5), 5.0, 1e-9)
     assert state.k == 0
     np.testing.assert_allclose(way.downhill, [0.0, -1e-3])
     np.testing.assert_allclose(way.g, [-2.5, 1e-3])
@@ -315,6 +330,6 @@ def test_a_gradient_that_is_known_is_not_computed_again(height, computed, monkey
     of_lagrangians.clear()
     monkeypatch.setattr(descent_module, "hessian", lambda *_: lambda v: v)
     state = State(pair, np.array([1.0, 0.5]), 2.0, accuracy=1e-9)
-    _, way = _newton(problem, state, None, 5.0, 1e-9)
+    _, way = _newton(problem, state, 5.0, 1e-9)
     assert len(of_lagrangians) == computed
     np.testing.assert_allclose(way.g, [6.5, 1.5 + 2.0 * height])

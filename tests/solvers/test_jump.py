@@ -123,7 +123,7 @@ def test_what_cg_has_seen_corrects_the_preconditioner():
     found = conjugate_gradients(lambda v: H @ v, target, 1e-2, precondition=plain.solve, note=notes)
     assert 12 >= len(notes.pairs) > 2
     known = plain.after(notes, found.products)
-    P = known.remembered.P
+    P = known.remembered.scaled.P
     np.testing.assert_allclose(known.solve(H @ P), P, atol=1e-6)  # noted in float32
     np.testing.assert_allclose(P.T @ H @ P, np.eye(P.shape[1]), atol=1e-6)
     M = known.solve(np.eye(30))

@@ -9,6 +9,7 @@ from equipoise import sets
 from equipoise.problems import QuadraticProblem
 from equipoise.solvers._newton import jump as jump_module
 from equipoise.solvers._newton.chord import FAST_JUMP
+from equipoise.solvers._newton.hessian import raised_inverse
 from equipoise.solvers._newton.jump import MAX_ACTIVE, MAX_JUMP, JumpDirection, jump, newton
 from equipoise.solvers._newton.pair import Pair, pair_at
 from equipoise.solvers._newton.preconditioner import Preconditioner
@@ -23,11 +24,15 @@ class Noting:
     """The identity for an estimate, which notes how many products it hears of."""
 
     heard: list = field(default_factory=list)
+    bends = False
 
     def solve(self, v):
         return v
 
-    def after(self, notes, products):
+    def raised(self, rows, b):
+        return raised_inverse(self.solve, rows, b)
+
+    def after(self, notes, products, bends=False):
         self.heard.append(products)
         return self
 
@@ -167,3 +172,40 @@ def test_jumps_with_learned_curvature_rest_for_a_while(slow, jumps, monkeypatch)
     assert (landed is not None) == jumps
     assert after.learned is not None
     assert after.slow == slow
+
+
+def bending(curvature):
+    """A function that bends downwards along its last variable, which a row holds at a large penalty."""
+    H, q = np.diag([1.0, 2.0, 3.0, curvature]), np.ones(4)
+    return quadratic(H, q, [[0.0, 0.0, 0.0, 1.0]], [0.5])
+
+
+def test_hessians_that_were_raised_are_raised_at_once(monkeypatch):
+    runs = []
+    cg = jump_module.conjugate_gradients
+    counted = lambda *given, **options: runs.append(1) or cg(*given, **options)  # noqa: E731
+    monkeypatch.setattr(jump_module, "conjugate_gradients", counted)
+    problem, known = bending(-1.0), Preconditioner.of(np.ones(4))
+    at, asked, ways = pair_at(problem, problem.at(np.zeros(4)), np.zeros(1)), [], []
+    for _ in range(2):
+        way, known = newton(problem, at, 10.0, known, 1e-9, 1e-9, 0.0)
+        assert way.raised
+        ways.append(way.d)
+        asked.append(len(runs))
+    assert asked == [3, 5]
+    np.testing.assert_allclose(ways[1], ways[0], rtol=1e-6)
+    assert not newton(problem, at, 10.0, known, 1.0, 1.0, 0.0)[
+        0
+    ].raised  # an estimate bends upwards
+
+
+@pytest.mark.parametrize(("curvature", "remembers"), [(-1.0, True), (-20.0, False)])
+def test_only_directions_of_runs_that_ended_well_are_remembered(curvature, remembers):
+    """The penalty of 10 makes up for the first curvature, not for the second."""
+    problem, known = bending(curvature), Preconditioner.of(np.ones(4))
+    at = pair_at(problem, problem.at(np.zeros(4)), np.zeros(1))
+    way, after = newton(problem, at, 10.0, known, 1e-9, 1e-9, 0.0)
+    assert (way is not None) == remembers
+    assert (len(after.remembered) > 0) == remembers
+    P, HP = after.remembered.P, after.remembered.HP
+    np.testing.assert_allclose(HP, np.diag([1.0, 2.0, 3.0, curvature]) @ P, atol=1e-5)

@@ -39,6 +39,10 @@ def test_the_two_loops_agree_with_the_matrix(seed):
     np.testing.assert_allclose(known.solve(V[:, 0]), H @ V[:, 0], rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(known.solve(V), H @ V, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(known.solve(A @ steps[-1]), steps[-1], rtol=1e-9, atol=1e-12)
+    rows = rng.normal(size=(2, 7))
+    raised = np.linalg.inv(H) + 3.0 * rows.T @ rows
+    np.testing.assert_allclose(raised @ known.raised(rows, 3.0)(V), V, rtol=1e-8, atol=1e-8)
+    assert not known.bends
 
 
 def test_nothing_is_learned_where_the_function_bends_down():

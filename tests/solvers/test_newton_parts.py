@@ -235,10 +235,44 @@ def test_directions_that_nearly_depend_add_nothing(share, kept):
     notes = Notes(2)
     for p in (np.array([1.0, 0.0]), np.array([c, math.sqrt(1 - c * c)])):
         notes(p, p, 1.0)
-    found = Remembered.of(notes)
+    found = Remembered.of(notes).scaled
     assert len(found) == kept
     np.testing.assert_allclose(found.P.T @ found.HP, np.eye(kept), atol=1e-3)
     assert not notes.pairs
+
+
+def test_what_cg_has_seen_of_a_raised_hessian_tells_of_others():
+    """H bends downwards; what was noted with one penalty is exact for other rows and another penalty."""
+    H = np.diag([4.0, 2.0, 1.0, -1.0])
+    rows, others = np.array([[0.0, 0.0, 0.5, 1.0]]), np.array([[0.0, 1.0, 0.0, 2.0]])
+    notes, exact = Notes(4), H + 5.0 * rows.T @ rows
+    for p in np.array([[1.0, 1.0, 0.0, 1.0], [0.0, 1.0, -1.0, 2.0]]):
+        notes.of_raised(rows, 5.0, lambda v: v)(p, exact @ p, p @ exact @ p)
+    known = Preconditioner.of(np.ones(4)).after(notes, 6)
+    P = known.remembered.P
+    np.testing.assert_allclose(known.remembered.HP, H @ P, atol=1e-6)
+    now = H + 3.0 * others.T @ others
+    np.testing.assert_allclose(known.raised(others, 3.0)(now @ P), P, atol=1e-5)
+    M = known.solve(np.eye(4))  # H itself bends downwards along the second
+    np.testing.assert_allclose(M, M.T, atol=1e-6)
+    assert np.linalg.eigvalsh(M).min() > 0
+    assert len(known.remembered.scaled) == 1
+
+
+def test_nothing_is_remembered_of_a_hessian_that_is_known():
+    notes = Notes(2)
+    for p in np.eye(2):
+        notes(p, 2 * p, 2.0)
+    known = Preconditioner.exact(2 * np.eye(2)).after(notes, 6)
+    assert (len(known.remembered), known.convex) == (0, True)
+
+
+def test_a_new_estimate_knows_that_the_hessian_bends():
+    known = Preconditioner.of(np.eye(2))
+    assert not known.after(Notes(2), 6).bends
+    bends = known.after(Notes(2), 6, True)
+    assert Preconditioner.of(np.eye(2), bends).bends
+    assert bends.after(Notes(2), 1).bends
 
 
 def test_products_with_raised_hessians_and_their_inverse():

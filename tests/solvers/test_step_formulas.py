@@ -41,7 +41,7 @@ def test_new_multipliers_leave_an_active_bound_alone():
     problem = affine([1.0, 1.0], [[0.0, 1.0]], [1.0], sets.Box(0, 1, dim=2))
     point = problem.at(np.array([0.0, 0.5]))
     state = State(pair_at(problem, point, np.zeros(1)), np.zeros(1), 2.0, accuracy=1e9)
-    updated, way = _newton(problem, state, None, 5.0, 1e-9)
+    updated, way = _newton(problem, state, 5.0, 1e-9)
     np.testing.assert_allclose(updated.lam, [3.0])
     assert way.g[1] > 1.0
     np.testing.assert_allclose(way.downhill, [0.0, -way.g[1]])

@@ -75,8 +75,9 @@ class AugmentedNewton(Solver[State]):
 
     H is never formed: a product costs one `hvp` and k inner products, k the number of active
     constraints. CG is preconditioned with an estimate of H, where the problem has one, which is exact
-    on the directions that CG took last time. The estimate is made anew where CG was slow. Only where the
-    problem has the Hessian itself, as `Point.matrix`, line 1 takes that and solves its systems without CG.
+    on the directions that CG took last time, in a jump or on the way down, unless it met negative
+    curvature. The estimate is made anew where CG was slow. Only where the problem has the Hessian itself,
+    as `Point.matrix`, line 1 takes that and solves its systems without CG.
 
     Output: the iterate and ``[lam + b f(x)]_+``. The method stops by itself where their KKT residual is
     at most `tol`, where rounding ends progress, or where six updates in a row did not lower the violation.
@@ -176,14 +177,13 @@ class AugmentedNewton(Solver[State]):
                     return _landed(replace(state, preconditioner=known), landed)
                 slow = state.slow if suffices else 2 * PATIENCE_WITH_JUMPS - STEPS_AFTER_FAILURE
                 state = replace(state, estimate_suffices=False, slow=slow)
-            state = replace(state, preconditioner=replace(known, good=False))
+            state = replace(state, preconditioner=known)
         elif self.memory > 0 and problem.at(at.x).hvp is None:
             landed, state = quasi_jump(problem, state, self.memory)  # 1
             if landed is not None:
                 return _landed(state, landed)
         state = replace(state, slow=state.slow + 1)
-        solve = None if known is None else known.solve
-        return descend(problem, state, solve, self.growth, self.tol)  # 2-5
+        return descend(problem, state, self.growth, self.tol)  # 2-5
 
     def output(self, state: State) -> tuple[Array, np.ndarray]:
         """Return the iterate and its multipliers."""

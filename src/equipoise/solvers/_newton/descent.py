@@ -10,8 +10,9 @@ from equipoise._array import TINY, Array, dot, norm
 from equipoise._problem import Point, Problem
 from equipoise.problems import AugmentedLagrangianMerit, Merit
 from equipoise.solvers._newton.conjugate_gradients import conjugate_gradients
-from equipoise.solvers._newton.hessian import Map, hessian, raised, raised_inverse
+from equipoise.solvers._newton.hessian import hessian, raised
 from equipoise.solvers._newton.pair import pair_at
+from equipoise.solvers._newton.remembered import Notes
 from equipoise.solvers._newton.state import State
 from equipoise.solvers._parts.try_at import try_at
 
@@ -39,20 +40,16 @@ SUFFICIENT_DECREASE, MAX_HALVINGS = 1e-4, 30
 LONGER, LONGER_AFTER_CUT = 10.0, 4.0
 
 
-def descend(
-    problem: Problem, state: State, precondition: Map | None, growth: float, tol: float
-) -> State:
+def descend(problem: Problem, state: State, growth: float, tol: float) -> State:
     """Take lines 2 to 5 of `AugmentedNewton`.
 
     Parameters
     ----------
     problem, state : as in the solver
-    precondition : callable, optional
-        ``v -> F^-1 v`` with an estimate F of the Lagrangian's Hessian.
     growth, tol : float
         The solver's.
     """
-    state, way = _newton(problem, state, precondition, growth, tol)  # 2-4
+    state, way = _newton(problem, state, growth, tol)  # 2-4
     merit, x = AugmentedLagrangianMerit(state.lam, state.b), state.pair.x
     new, radius = _search(problem, way, way.d, merit, state.radius)  # 5
     if new is x:
@@ -75,7 +72,7 @@ class _DescentDirection:
 
 
 def _newton(
-    problem: Problem, state: State, precondition: Map | None, growth: float, tol: float
+    problem: Problem, state: State, growth: float, tol: float
 ) -> tuple[State, _DescentDirection]:
     """Take lines 2 to 4; the evaluation with its large arrays is let go of before the next one."""
     point, k = problem.at(state.pair.x), state.k + 1
@@ -93,7 +90,9 @@ def _newton(
     merit, b = AugmentedLagrangianMerit(state.lam, state.b), state.b
     rows = point.gradients(1 + np.flatnonzero(slopes[1:] > 0))
     product, bend = raised(hessian(problem, point, slopes), rows, b), problem.domain.bending(x, -g)
-    inverse = None if precondition is None else raised_inverse(precondition, rows, b)
+    estimate = state.preconditioner
+    inverse = None if estimate is None else estimate.raised(rows, b)
+    seen = None if estimate is None else Notes(x.size)
     forcing = FORCING_WITHOUT_PRECONDITIONER if inverse is None else FORCING
     target = piece(-g)
     found = conjugate_gradients(  # 4
@@ -102,8 +101,15 @@ def _newton(
         min(forcing, norm(target) ** 0.5),
         0.1 * tol,
         precondition=None if inverse is None else lambda v: piece(inverse(v)),
+        note=None if seen is None else seen.of_raised(rows, b, piece),
     )
-    return replace(state, k=k), _DescentDirection(x, merit(point.values)[0], g, found.d, target)
+    if estimate is not None and seen is not None:
+        if not found.convex:
+            seen.forget()
+        # made anew where the step leads, which may be far
+        estimate = replace(estimate.after(seen, found.products), good=False)
+    way = _DescentDirection(x, merit(point.values)[0], g, found.d, target)
+    return replace(state, k=k, preconditioner=estimate), way
 
 
 def _updated(point: Point, state: State, lam: np.ndarray, growth: float, tol: float) -> State:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, Self, TypeVar
 
@@ -13,7 +14,7 @@ from equipoise.problems import AugmentedLagrangianMerit
 from equipoise.solvers._newton.chord import FAST_JUMP, Chord
 from equipoise.solvers._newton.conjugate_gradients import Direction, conjugate_gradients
 from equipoise.solvers._newton.dual_multipliers import dual_multipliers
-from equipoise.solvers._newton.hessian import Map, hessian, raised, raised_inverse
+from equipoise.solvers._newton.hessian import Map, hessian, raised
 from equipoise.solvers._newton.pair import Pair, pair_at
 from equipoise.solvers._newton.preconditioner import Preconditioner
 from equipoise.solvers._newton.remembered import Notes
@@ -50,7 +51,7 @@ def jump(
     1. d <- truncated CG for ``H d = -grad L``, with H the Lagrangian's Hessian and F, an estimate of
        it, as preconditioner. At negative curvature: anew with ``H + b J'J`` for H here and below,
        ``grad L + b J'f`` for grad L (the program below is the same where ``f + J w = 0``), and J the
-       gradients of line 2; give up where that has negative curvature too
+       gradients of line 2; give up where that has negative curvature too. Later jumps raise H at once
     2. Z <- rough CG for ``H Z = J'``, with J the gradients of constraints that may become active;
        mu >= 0 <- multipliers of ``min_w <grad L, w> + <w, H w> / 2  s.t. f_i + <J_i, w> <= 0``, with Z
        for the inverse of H applied to J'
@@ -106,8 +107,15 @@ class Estimate(Protocol):
     def solve(self, v: Array, /) -> Array:
         """Return the inverse of the estimate times `v`."""
 
-    def after(self, notes: Notes, products: int, /) -> Self:
-        """Return what is known after runs of CG."""
+    def raised(self, rows: np.ndarray, b: float, /) -> Map:
+        """Return the same for the estimate of ``H + b rows' rows``."""
+
+    @property
+    def bends(self) -> bool:
+        """Whether H had to be raised before."""
+
+    def after(self, notes: Notes, products: int, bends: bool = False, /) -> Self:
+        """Return what is known after runs of CG; `bends` where H had to be raised."""
 
 
 Known = TypeVar("Known", bound=Estimate)
@@ -129,7 +137,7 @@ def newton(
     product = hessian(problem, point, np.concatenate(([1.0], lam)), at.gradient)
     solve: Map = preconditioner.solve
     seen, products = Notes(x.size), [0]
-    notes: Notes | None = seen  # None once H is raised
+    note: Callable[[Array, Array, float], None] = seen
 
     def solved(target: Array, accuracy: float, small_enough: float = 0.0) -> Direction:
         found = conjugate_gradients(
@@ -138,31 +146,36 @@ def newton(
             accuracy,
             small_enough,
             precondition=lambda v: piece(solve(v)),
-            note=notes,
+            note=note,
         )
         products.append(found.products)
+        if not found.convex:  # H is nearly flat along some directions: they would lead very far
+            seen.forget()
         return found
 
-    newton = solved(piece(-at.gradient), accuracy, 0.3 * tol)  # 1
     candidates = np.flatnonzero((lam > 0) | (lam + b * point.constraints > 0))
-    if candidates.size > MAX_ACTIVE or not (newton.convex or candidates.size):
+    raises = preconditioner.bends and accuracy < 1.0 and candidates.size > 0
+    if not raises:
+        newton = solved(piece(-at.gradient), accuracy, 0.3 * tol)  # 1
+        raises = not newton.convex
+    if candidates.size > MAX_ACTIVE or (raises and candidates.size == 0):
         return None, preconditioner.after(seen, max(products))
-    d, J, Z = newton.d, np.zeros((0, x.size)), np.zeros((x.size, 0))
-    if candidates.size:  # 2
+    J, Z = np.zeros((0, x.size)), np.zeros((x.size, 0))
+    if candidates.size:
         J = point.gradients(1 + candidates)
+    if raises:
+        product, solve = raised(product, J, b), preconditioner.raised(J, b)
+        note = seen.of_raised(J, b, piece)
+        target = piece(-at.gradient - b * (point.constraints[candidates] @ J))
+        newton = solved(target, accuracy, 0.3 * tol)
         if not newton.convex:
-            product, solve, notes = raised(product, J, b), raised_inverse(solve, J, b), None
-            newton = solved(
-                piece(-at.gradient - b * (point.constraints[candidates] @ J)), accuracy, 0.3 * tol
-            )
-            if not newton.convex:
-                return None, preconditioner.after(seen, max(products))
-            d = newton.d
+            return None, preconditioner.after(seen, max(products))
+    if candidates.size:  # 2
         Z = np.empty((x.size, candidates.size), order="F")
         for k, row in enumerate(J):
             Z[:, k] = solved(piece(row), row_accuracy).d
-    preconditioner = preconditioner.after(seen, max(products))
-    return direction(problem, at, b, candidates, J, d, Z, notes is None), preconditioner  # 3
+    preconditioner = preconditioner.after(seen, max(products), raises)
+    return direction(problem, at, b, candidates, J, newton.d, Z, raises), preconditioner  # 3
 
 
 def direction(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from equipoise._array import Array, dot, norm, quiet
+from equipoise.solvers._newton.hessian import Map, raised_inverse
 from equipoise.solvers._newton.remembered import Notes
 
 # A change of the gradient tells of curvature where its cosine with the step is more than this: along the
@@ -56,7 +57,16 @@ class LimitedMemory:
             v = v + _times(change.s, shares.pop() - (change.y @ v) / change.curvature)
         return v
 
-    def after(self, notes: Notes, products: int) -> LimitedMemory:
+    @property
+    def bends(self) -> bool:
+        """False: the estimate bends upwards everywhere."""
+        return False
+
+    def raised(self, rows: np.ndarray, b: float) -> Map:
+        """Return ``v -> (B + b rows' rows)^-1 v``."""
+        return raised_inverse(self.solve, rows, b)
+
+    def after(self, notes: Notes, products: int, bends: bool = False) -> LimitedMemory:
         """Return itself: it learns from steps alone."""
         return self
 

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from equipoise._array import Array, quiet
+from equipoise.solvers._newton.hessian import Map, raised_inverse
 from equipoise.solvers._newton.remembered import Notes, Remembered
 
 # Where conjugate gradients needed at most this many products, the estimate is good as it is. Their directions
@@ -33,14 +34,17 @@ class Preconditioner:
     factor: np.ndarray  # of F: (d, d) lower triangular; F itself where it is a diagonal (d,)
     remembered: Remembered
     good: bool = True  # whether it does well
+    bends: bool = False  # whether jumps had to raise H, which bends downwards
     matrix: np.ndarray | None = None  # H itself (d, d), where it is known
     convex: bool = False  # whether H is known, and positive definite
 
     @staticmethod
     def of(estimate: np.ndarray, known: Preconditioner | None = None) -> Preconditioner:
         """Factor a new estimate; directions that are known already are kept."""
-        nothing = Remembered.nothing(len(estimate))
-        return Preconditioner(_factored(estimate), nothing if known is None else known.remembered)
+        factor = _factored(estimate)
+        if known is None:
+            return Preconditioner(factor, Remembered.nothing(len(estimate)))
+        return Preconditioner(factor, known.remembered, bends=known.bends)
 
     @staticmethod
     def exact(matrix: np.ndarray) -> Preconditioner:
@@ -64,12 +68,25 @@ class Preconditioner:
             return self._solve(v)
         return self.remembered.corrected(self._solve, v)
 
-    def after(self, notes: Notes, products: int) -> Preconditioner:
-        """Return what is known after runs of CG that took at most so many `products` each."""
-        good = products <= MAX_PRODUCTS_IF_GOOD
-        if not notes.pairs or (len(self.remembered) == 0 and products <= NOTHING_TO_LEARN):
-            return replace(self, good=good)
-        return Preconditioner(self.factor, Remembered.of(notes), good)
+    @quiet
+    def raised(self, rows: np.ndarray, b: float) -> Map:
+        """Return ``v -> M v`` with M close to the inverse of ``H + b rows' rows``."""
+        solve = raised_inverse(self._solve, rows, b)
+        if len(self.remembered) == 0:
+            return solve
+        known = self.remembered.raised(rows, b)
+        return lambda v: known.corrected(solve, v)
+
+    def after(self, notes: Notes, products: int, bends: bool = False) -> Preconditioner:
+        """Return what is known after runs of CG that took at most so many `products` each.
+
+        `bends` says that H had to be raised.
+        """
+        known = replace(self, good=products <= MAX_PRODUCTS_IF_GOOD, bends=self.bends or bends)
+        few = len(self.remembered) == 0 and products <= NOTHING_TO_LEARN
+        if self.matrix is not None or few or not notes.pairs:
+            return known
+        return replace(known, remembered=Remembered.of(notes))
 
     def _solve(self, v: Array) -> Array:
         if self.factor.ndim == 1:

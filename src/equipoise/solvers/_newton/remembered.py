@@ -7,7 +7,9 @@ in the geometric mean over 34 cases, frontiers of a9a and bank a third more, spa
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -38,6 +40,19 @@ class Notes:
         root = curvature**0.5
         self.pairs.append(tuple(_single(v, root) for v in (p, Hp)))
 
+    def of_raised(
+        self, rows: np.ndarray, b: float, piece: Map
+    ) -> Callable[[Array, Array, float], None]:
+        """Return notes for CG with ``H + b rows' rows``: they are of H itself.
+
+        `piece` is what products are projected with.
+        """
+        return lambda p, Hp, curvature: self(p, Hp - b * piece(rows.T @ (rows @ p)), curvature)
+
+    def forget(self) -> None:
+        """Forget all directions."""
+        self.pairs.clear()
+
 
 def _single(v: Array, divisor: float) -> np.ndarray:
     """Return the quotient in single precision, without a copy in double."""
@@ -47,7 +62,7 @@ def _single(v: Array, divisor: float) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Remembered:
-    """Directions P with their products HP, scaled so that P' H P is the identity; float32."""
+    """Directions P with their products HP, float32; along some of them H may bend downwards."""
 
     P: np.ndarray  # (d, k)
     HP: np.ndarray  # (d, k)
@@ -61,16 +76,26 @@ class Remembered:
     @staticmethod
     @quiet
     def of(notes: Notes) -> Remembered:
-        """Return what was noted, without directions that add nothing; the notes are used up."""
+        """Return what was noted; the notes are used up."""
         P = np.array([p for p, _ in notes.pairs]).T
         HP = np.array([notes.pairs.popleft()[1] for _ in range(len(notes.pairs))]).T
-        square = P.T @ HP
+        return Remembered(P, HP)
+
+    @quiet
+    def raised(self, rows: np.ndarray, b: float) -> Remembered:
+        """Return the same directions with the products of ``H + b rows' rows``."""
+        added = rows.T @ (b * (rows @ self.P))
+        return Remembered(self.P, self.HP + added.astype(np.float32))
+
+    @cached_property
+    @quiet
+    def scaled(self) -> Remembered:
+        """What P spans, turned and scaled so that P' H P is the identity, without what adds nothing."""
+        square = self.P.T @ self.HP
         values, vectors = np.linalg.eigh((square + square.T) / 2)
         new = values > ADDS_NOTHING
         turn = vectors[:, new] / np.sqrt(values[new])
-        P = P @ turn  # one after the other: they can be large
-        HP = HP @ turn
-        return Remembered(P, HP)
+        return Remembered(self.P @ turn, self.HP @ turn)
 
     def __len__(self) -> int:
         return self.P.shape[1]
@@ -78,8 +103,10 @@ class Remembered:
     def corrected(self, solve: Map, v: Array) -> Array:
         """Return ``M v`` with ``M H P = P``, for a vector or columns, from ``solve = F^-1``.
 
-        ``M = (I - P (HP)') F^-1 (I - HP P') + P P'`` is positive definite, whatever H has become.
+        ``M = (I - P (HP)') F^-1 (I - HP P') + P P'``, with P scaled, is positive definite, whatever H has
+        become.
         """
-        known = self.P.T @ v.astype(np.float32)
-        rest = solve(v - self.HP @ known)
-        return rest + self.P @ (known - self.HP.T @ rest.astype(np.float32))
+        P, HP = self.scaled.P, self.scaled.HP
+        known = P.T @ v.astype(np.float32)
+        rest = solve(v - HP @ known)
+        return rest + P @ (known - HP.T @ rest.astype(np.float32))
