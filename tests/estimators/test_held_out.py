@@ -94,7 +94,7 @@ def test_where_nothing_can_be_promised_a_warning_says_what_could_be():
 
 
 def test_bounds_that_are_promised_instead_hold_together():
-    """Six groups in two camps: nine differences are really 0.2, so nine limits can be wrong, each in its way."""
+    """Six groups in two camps: nine differences are really 0.2, so nine limits can be wrong."""
     rng = np.random.default_rng(0)
     groups = np.repeat(np.arange(6), 60)
     chance = np.where(groups < 3, 0.4, 0.6)
