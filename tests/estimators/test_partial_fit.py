@@ -275,7 +275,7 @@ def test_class_weights_names_and_kinds(census, frame):
     mixed.partial_fit(sparse.csr_array(census.X[50:100]), census.y[50:100])
     np.testing.assert_allclose(mixed.coef_, dense.coef_, rtol=1e-3)
     with pytest.raises(ValueError, match=r"[Ss]ample.weight"):
-        dense.partial_fit(census.X, census.y, sample_weight=np.zeros(census.n))
+        dense.partial_fit(census.X, census.y, sample_weight=-np.ones(census.n))
 
 
 def test_a_loss_budget_is_relative_to_the_sample(census):
