@@ -300,6 +300,9 @@ def attacks(text, arrays):
     ):
         stored = {"labels": values, "dtype": dtype}
         yield f"labels {values} {dtype}", with_("attributes", "classes_", stored)
+    yield "memory", with_("attributes", "x_", {"labels": [""] * 2000, "dtype": "<U10000"})
+    for rules in (3, "fine", True, {"list": [1]}, {"array": 0}):
+        yield f"rules {rules}", with_("attributes", "rules_", rules)
     flat = {"object": "equipoise.estimators._calibration.Calibration"}
     for slope in (0.0, -1.0, {"float": "nan"}, {"float": "inf"}, "1"):
         made = {**flat, "fields": {"slope": slope, "offsets": {"tuple": [0.0]}}}

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from equipoise import _check
+from equipoise.constraints._rules import listed
 from equipoise.estimators._calibration import Calibration
 from equipoise.estimators._model_file import (
     MODEL,
@@ -108,6 +109,8 @@ def _restored(stored: StoredModel, module: Any) -> Any:
             raise UnreadableError(f"its {name} is none")
     if (result := found.get("result_")) is not None:
         found |= {name: getattr(result, part) for name, part in OF_RESULT.items()}
+    if found.get("rules_") is not None:
+        listed("load_model", found["rules_"], "rules_")
     found = kind._unpacked(found, module)
     _require_scoring(found)
     if "dtype_" in found:
