@@ -165,6 +165,11 @@ def test_what_predictions_do_not_tell_is_refused():
         audit(Y, PREDICTED, eq.custom(lambda s, y, g: (0.0, s)))
     with pytest.raises(ValueError, match="`predictions` must hold labels of two classes"):
         audit(Y, PREDICTED + 1, eq.coverage(at_most=0.5))
+    with pytest.raises(
+        ValueError, match=r"vector of labels.*\(a ndarray of shape \(900, 1\)\)"
+    ) as error:
+        audit(Y[:, None], PREDICTED, eq.coverage(at_most=0.5))
+    assert "\n" not in str(error.value)
     with pytest.raises(ValueError, match="reference predictions"):
         audit(Y[:-1], PREDICTED[:-1], RULES["churn"])
 
