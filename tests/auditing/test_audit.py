@@ -191,6 +191,7 @@ def test_the_positive_class_can_be_named():
     none = np.full(N, "reject")
     rejected = audit(none, none, eq.coverage(at_most=0.1), pos_label="will be approved")
     assert (rejected.verdict, rejected.lines[0].value) == ("holds", 0.0)
+    assert "-0.0000" not in str(rejected)
     with pytest.raises(ValueError, match="`pos_label` must be one of"):
         audit(none, none, eq.coverage(at_most=0.1), pos_label=1)
     other = audit(words, said, eq.recall(0.5)).lines[0]

@@ -204,6 +204,11 @@ def refused(data, path, match="cannot be used"):
     assert str(path) in str(caught.value)
 
 
+def test_a_name_that_no_file_can_have_is_refused(tmp_path):
+    with pytest.raises(ModelFileError):
+        load_model(tmp_path / ("x" * 10_000))
+
+
 def test_damage_rubbish_and_other_versions_are_refused(whole, tmp_path):
     path = tmp_path / "m"
     for place in range(0, len(whole), 97):

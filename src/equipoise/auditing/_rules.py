@@ -42,7 +42,7 @@ class Rules:
         if (id(made), level) not in self._limits:
             self._limits[id(made), level] = made.lower(level), made.upper(level)
         lower, upper = self._limits[id(made), level]
-        return (lower, upper) if sign > 0 else (-upper, -lower)
+        return (lower, upper) if sign > 0 else (0.0 - upper, 0.0 - lower)
 
     def _found(self, row: Inequality) -> tuple[Measure, float]:
         """Return the measure of the left-hand side, or of minus it: and which."""

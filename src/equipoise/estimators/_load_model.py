@@ -69,9 +69,9 @@ def load_model(path: Any, module: Any = None) -> Any:
     source = Path(_check.path("load_model", "path", path))
     if module is not None:
         _check.function("load_model", "module", module)
-    if not source.is_file():
-        raise ModelFileError(f"load_model: `path` must be a file, {source} is none.")
     try:
+        if not source.is_file():
+            raise ModelFileError(f"load_model: `path` must be a file, {source} is none.")
         stored = unpack(source.read_bytes(), storable_types(), form=MODEL)
         if type(stored) is not StoredModel:
             raise UnreadableError("it holds something else than a model")
