@@ -93,8 +93,10 @@ def shown(value: Any) -> str:
         text = repr(value)
     except Exception:  # an integer of thousands of digits, or somebody's class
         return f"a {type(value).__name__}"
-    return (
-        text
-        if len(text) <= MAX_CHARACTERS
-        else f"{text[:MAX_CHARACTERS]}... (a {type(value).__name__})"
-    )
+    if "\n" in text:
+        text = " ".join(text.split())
+    if len(text) <= MAX_CHARACTERS:
+        return text
+    shape = getattr(value, "shape", None)
+    of = f" of shape {shape}" if isinstance(shape, tuple) else ""
+    return f"{text[:MAX_CHARACTERS]}... (a {type(value).__name__}{of})"

@@ -23,6 +23,15 @@ def with_positive_last(owner: str, classes: np.ndarray, pos_label: Any) -> np.nd
     return classes if known.index(pos_label) == 1 else classes[::-1]
 
 
+def with_absent_positive(known: list[Any], pos_label: Any) -> list[Any]:
+    """Return the classes that occur, and the positive one where it is named and no row is of it."""
+    if len(known) != 1 or pos_label is None or is_among(known, pos_label):
+        return known
+    (only,) = known
+    alike = all(isinstance(only, kind) == isinstance(pos_label, kind) for kind in (str, bool))
+    return sorted([only, pos_label]) if alike else known
+
+
 def is_turned(labels: np.ndarray) -> bool:
     """Whether the positive class of a table is the first in sorted order."""
     return len(labels) == 2 and not np.array_equal(np.sort(labels), labels)

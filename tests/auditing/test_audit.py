@@ -1,5 +1,6 @@
 """Audits: values as counted, intervals for every rule, verdicts, and what is refused."""
 
+import html
 import json
 import math
 
@@ -8,7 +9,7 @@ import pytest
 
 import equipoise as eq
 from equipoise import audit
-from equipoise.constraints import Each, bind
+from equipoise.constraints import AUC_PARITIES, Each, bind
 from equipoise.metrics import subset_auc
 from equipoise.terms import Scores
 
@@ -41,13 +42,18 @@ RULES = {
     "ratio of sums": (eq.rate("error") + eq.rate("positive")) / eq.rate("negative") <= 3.0,
     "minority": eq.minority_coverage(0.05, {"group": "c"}),
     "pair": eq.parity_pair(1.2, column="group"),
+    **{f"AUCs, {kind}": eq.auc_parity(kind, 0.1, column="group") for kind in AUC_PARITIES},
+    "a set and a part below": eq.auc(eq.Subset(), eq.Subset({"group": "c"})) >= 0.4,
+    "nested AUCs, added": eq.auc(eq.Subset({"group": "a"}), eq.Subset())
+    + 2 * eq.auc(eq.Subset({"group": "b"}, True), eq.Subset(None, True))
+    >= 0.4,
 }
 
 
 @pytest.mark.parametrize("name", RULES)
 def test_values_are_those_of_the_rule_and_lie_between_their_limits(name):
     rule = RULES[name]
-    found = audit(Y, PREDICTED, rule, sensitive_features=COLUMNS)
+    found = audit(Y, PREDICTED, rule, sensitive_features=COLUMNS, scores=SCORES)
     binding = bind(rule, Y, COLUMNS, min_cell=2)
     sums = binding.terms.sums.thresholded(Scores(SCORES - 0.5))
     values = binding.combination.plain_values(sums)[1:]
@@ -113,8 +119,25 @@ def test_aucs_are_audited_with_scores():
     assert mixed.lines[0].value == found.lines[0].value
     with pytest.raises(ValueError, match="`scores` must hold numbers"):
         audit(Y, PREDICTED, [*rules, RULES["odds"]], sensitive_features=COLUMNS)
-    with pytest.raises(ValueError, match="of which they are a part"):
-        audit(Y, SCORES, eq.auc_parity("positive", 0.3, column="race"), sensitive_features=COLUMNS)
+    crossed = eq.auc(eq.Subset({"group": "a"}), eq.Subset({"race": "x"})) >= 0.4
+    with pytest.raises(ValueError, match="none is a part of the other"):
+        audit(Y, SCORES, crossed, sensitive_features=COLUMNS)
+
+
+def test_intervals_of_aucs_between_a_set_and_a_part_of_it_are_right():
+    """A third of the positives win all pairs against the others."""
+    rng, truth = np.random.default_rng(0), 5 / 6
+    rule = eq.auc(eq.Subset("a", True), eq.Subset(None, True)) <= truth
+    misses = dict.fromkeys(("below", "above"), 0)
+    for _ in range(200):
+        group = np.append(rng.choice(["a", "b", "b"], 40), ["a", "b"])
+        scores, y = (group == "a") + 0.5 * rng.random(42), np.ones(42, dtype=int)
+        y[-2:] = 0
+        found = audit(y, scores, rule, sensitive_features=group, confidence=0.8).lines[0]
+        misses["below"] += found.upper < truth
+        misses["above"] += found.lower > truth
+    assert max(misses.values()) <= 20 + 3 * math.sqrt(18)
+    assert found.upper - found.lower < 0.4
 
 
 def test_weights_are_handled_or_refused():
@@ -136,10 +159,17 @@ def test_weights_are_handled_or_refused():
 def test_what_predictions_do_not_tell_is_refused():
     with pytest.raises(ValueError, match="bounds a loss"):
         audit(Y, PREDICTED, eq.bounded_group_loss(0.5), sensitive_features=GROUP)
+    with pytest.raises(ValueError, match="bounds a loss"):
+        audit(Y, PREDICTED, [eq.loss_budget(0.1), eq.coverage(at_most=0.5)])
     with pytest.raises(ValueError, match="a function of its own"):
         audit(Y, PREDICTED, eq.custom(lambda s, y, g: (0.0, s)))
     with pytest.raises(ValueError, match="`predictions` must hold labels of two classes"):
         audit(Y, PREDICTED + 1, eq.coverage(at_most=0.5))
+    with pytest.raises(
+        ValueError, match=r"vector of labels.*\(a ndarray of shape \(900, 1\)\)"
+    ) as error:
+        audit(Y[:, None], PREDICTED, eq.coverage(at_most=0.5))
+    assert "\n" not in str(error.value)
     with pytest.raises(ValueError, match="reference predictions"):
         audit(Y[:-1], PREDICTED[:-1], RULES["churn"])
 
@@ -158,6 +188,12 @@ def test_the_positive_class_can_be_named():
     said = np.where(PREDICTED == 1, "approve", "reject")
     found = audit(words, said, eq.recall(0.5), pos_label="approve")
     assert found.lines[0].value == PREDICTED[Y == 1].mean()
+    none = np.full(N, "reject")
+    rejected = audit(none, none, eq.coverage(at_most=0.1), pos_label="will be approved")
+    assert (rejected.verdict, rejected.lines[0].value) == ("holds", 0.0)
+    assert "-0.0000" not in str(rejected)
+    with pytest.raises(ValueError, match="`pos_label` must be one of"):
+        audit(none, none, eq.coverage(at_most=0.1), pos_label=1)
     other = audit(words, said, eq.recall(0.5)).lines[0]
     assert other.value == pytest.approx(1 - PREDICTED[Y == 0].mean())
 
@@ -173,6 +209,7 @@ def test_what_is_printed_is_short_and_has_the_worst_first():
     assert order == sorted(order, reverse=True)
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["verdict"] == found.verdict
     assert found.to_frame().shape == (132, 11)
+    assert found._repr_html_() == f"<pre>{html.escape(text)}</pre>"
 
 
 def test_without_bounds_nothing_is_said_to_hold():

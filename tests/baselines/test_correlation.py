@@ -100,9 +100,7 @@ def test_all_large_penalties_have_the_same_solution():
 
 
 def test_wrong_input():
-    with pytest.raises(
-        ValueError, match="CorrelationPenalty: `sensitive_features` must be one column"
-    ):
+    with pytest.raises(ValueError, match="CorrelationPenalty: groups are needed"):
         CorrelationPenalty().fit(DATA.X, DATA.y)
     with pytest.raises(ValueError, match="`sensitive_features` must hold two groups"):
         CorrelationPenalty().fit(DATA.X, DATA.y, np.arange(DATA.n) % 3)

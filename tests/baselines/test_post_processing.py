@@ -107,6 +107,10 @@ def test_wrong_input():
         ValueError, match=r"`sensitive_features` must hold the groups .*got 'nobody'"
     ):
         model.decision_function(DATA.X, sensitive_features=wrong)
+    with pytest.raises(ValueError, match="ScorePostProcessing: groups are needed"):
+        model.decision_function(DATA.X)
+    with pytest.raises(ValueError, match="`sensitive_features` must have positives and negatives"):
+        ScorePostProcessing().fit(DATA.X, DATA.y, sensitive_features=DATA.y)
     with pytest.raises(ValueError, match="`estimator` must be given where it is fitted already"):
         ScorePostProcessing(prefit=True).fit(DATA.X, DATA.y, sensitive_features=DATA.groups)
     with pytest.raises(ValueError, match="`scales` must be non-negative, got -1"):

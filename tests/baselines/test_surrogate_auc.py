@@ -78,7 +78,11 @@ def test_snapshots(solver):
 
 
 def test_wrong_input():
-    with pytest.raises(ValueError, match="`kappa` must be at least 2 c1 c2"):
+    with pytest.raises(ValueError, match="SurrogateAUC: `bound` must be at least 2 c1 c2"):
         SurrogateAUC(bound=-0.1).fit(DATA.X, DATA.y, DATA.groups)
+    with pytest.raises(ValueError, match="SurrogateAUC: groups are needed"):
+        SurrogateAUC().fit(DATA.X, DATA.y)
+    with pytest.raises(ValueError, match="SurrogateAUC: `sensitive_features` must have positives"):
+        SurrogateAUC().fit(DATA.X, DATA.y, DATA.y)
     with pytest.raises(ValueError, match="'kind' parameter of SurrogateAUC must be a str among"):
         SurrogateAUC("outer").fit(DATA.X, DATA.y, DATA.groups)

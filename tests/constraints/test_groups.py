@@ -118,6 +118,21 @@ def test_small_intersections_are_listed_or_skipped():
     assert not any(name in row.groups for name in binding.skipped for row in binding.inequalities)
 
 
+def test_an_intersection_without_positives_is_named_with_a_way_out():
+    lonely = np.flatnonzero(members("F"))[:12]
+    race = np.where(members("F"), "b", "w")
+    race[lonely] = "w"
+    features = {"sex": GROUPS, "race": race}
+    few = Y.copy()
+    few[lonely] = 0
+    rule, cell = equal_opportunity(0.1, intersections=True), "sex=F & race=w"
+    with pytest.raises(ValueError, match=rf"'{cell}' has no rows with the label .*`min_cell`"):
+        bind(rule, few, features)
+    binding = bind(rule, few, features, min_cell=13, small_cells="skip")
+    assert cell in binding.skipped
+    assert binding.inequalities
+
+
 def test_rows_of_weight_zero_do_not_count():
     weight = (~members("X")).astype(float)
     with pytest.raises(ValueError, match="group 'X' has no rows of positive weight"):

@@ -1,5 +1,6 @@
 """The trade-off curve: certified points, knee, splits, resuming after a kill."""
 
+import html
 from dataclasses import replace
 
 import numpy as np
@@ -75,6 +76,7 @@ def test_multipliers_are_slopes():
 def test_knee_summary_and_picture(curve):
     assert curve.knee in BOUNDS
     assert "<- knee" in str(curve)
+    assert curve._repr_html_() == f"<pre>{html.escape(str(curve))}</pre>"
     frame = curve.to_frame()
     assert len(frame) == len(BOUNDS)
     assert "coef" not in frame

@@ -26,7 +26,9 @@ from equipoise.datasets import make_census
 from equipoise.estimators import InfeasibleError, InfeasibleWarning
 from equipoise.estimators._promise.order_statistic import threshold
 from equipoise.estimators._promise.parts import HoldingOut
+from equipoise.estimators._promise.testing import HeldOutRows
 from equipoise.estimators._promise.tightening import room
+from equipoise.rows import MemoryTable
 
 WHOLE = make_census(30_000, seed=9)  # stands for the population
 
@@ -89,6 +91,26 @@ def test_where_nothing_can_be_promised_a_warning_says_what_could_be():
     assert f"{worst.promised:.4g} instead of 0.05" in str(model.report_)
     with pytest.raises(InfeasibleError, match="NOT promised"):
         fitted(ConstrainedClassifier(rule, confidence=0.99, on_infeasible="raise"), census)
+
+
+def test_bounds_that_are_promised_instead_hold_together():
+    """Six groups in two camps: nine differences are really 0.2, so nine limits can be wrong."""
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(6), 60)
+    chance = np.where(groups < 3, 0.4, 0.6)
+    rules = [demographic_parity(0.0), coverage(at_most=0.1)]
+    truth = {"demographic parity": 0.2, "coverage": 0.5}
+    broken, draws = 0, 200
+    for _ in range(draws):
+        scores = np.where(rng.random(groups.size) < chance, 1.0, -1.0)
+        y = rng.integers(2, size=groups.size)
+        table = MemoryTable(y, scores[:, None], groups)
+        inequalities = bind(rules, y, groups).inequalities
+        held = HeldOutRows("test", table, inequalities, 0.9)
+        found = held.tested(np.array([[1.0]]), np.array([0.0]), groups.size)
+        loosened = dict(zip((row.kind for row in found.rows), found.loosened))
+        broken += any(truth[kind] > bound for kind, bound in loosened.items())
+    assert broken <= 0.1 * draws + 3 * math.sqrt(0.09 * draws)
 
 
 def test_several_rules_are_promised_together(census):

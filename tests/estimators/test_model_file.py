@@ -204,6 +204,11 @@ def refused(data, path, match="cannot be used"):
     assert str(path) in str(caught.value)
 
 
+def test_a_name_that_no_file_can_have_is_refused(tmp_path):
+    with pytest.raises(ModelFileError):
+        load_model(tmp_path / ("x" * 10_000))
+
+
 def test_damage_rubbish_and_other_versions_are_refused(whole, tmp_path):
     path = tmp_path / "m"
     for place in range(0, len(whole), 97):
@@ -300,6 +305,9 @@ def attacks(text, arrays):
     ):
         stored = {"labels": values, "dtype": dtype}
         yield f"labels {values} {dtype}", with_("attributes", "classes_", stored)
+    yield "memory", with_("attributes", "x_", {"labels": [""] * 2000, "dtype": "<U10000"})
+    for rules in (3, "fine", True, {"list": [1]}, {"array": 0}):
+        yield f"rules {rules}", with_("attributes", "rules_", rules)
     flat = {"object": "equipoise.estimators._calibration.Calibration"}
     for slope in (0.0, -1.0, {"float": "nan"}, {"float": "inf"}, "1"):
         made = {**flat, "fields": {"slope": slope, "offsets": {"tuple": [0.0]}}}

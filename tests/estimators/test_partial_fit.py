@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import roc_auc_score
 
 import equipoise as eq
@@ -48,6 +49,27 @@ def batch_fits():
         model.fit(DATA.X[TRAIN], DATA.y[TRAIN], DATA.groups[TRAIN])
         for model in (ConstrainedClassifier(PARITY), AUCClassifier(RANKING))
     ]
+
+
+@pytest.mark.parametrize("batch", [1, 7])
+def test_rows_without_weight_change_nothing_however_they_come(batch):
+    order = ORDERS["random"][:200]
+    weight = np.where(np.arange(DATA.n) % 3 == 0, 0.0, 1.0)
+    models = [ConstrainedClassifier(PARITY), ConstrainedClassifier(PARITY)]
+    first = DATA.X[:1], DATA.y[:1], [0, 1], DATA.groups[:1], [0.0]
+    models[0].partial_fit(*first)
+    with pytest.raises(NotFittedError):
+        models[0].predict(DATA.X)
+    for start in range(0, len(order), batch):
+        rows = order[start : start + batch]
+        for model, which in zip(models, (rows, rows[weight[rows] > 0])):
+            if which.size:
+                part = DATA.X[which], DATA.y[which], [0, 1], DATA.groups[which], weight[which]
+                model.partial_fit(*part)
+    tables = [model.stream_.sampled(8192).table("test") for model in models]
+    kept = [np.column_stack((table.X, table.positive, table.weights())) for table in tables]
+    assert np.array_equal(*(np.unique(rows, axis=0) for rows in kept))
+    assert len(kept[0]) == len(kept[1])
 
 
 @pytest.mark.parametrize("order", ORDERS.values(), ids=ORDERS)
@@ -253,7 +275,7 @@ def test_class_weights_names_and_kinds(census, frame):
     mixed.partial_fit(sparse.csr_array(census.X[50:100]), census.y[50:100])
     np.testing.assert_allclose(mixed.coef_, dense.coef_, rtol=1e-3)
     with pytest.raises(ValueError, match=r"[Ss]ample.weight"):
-        dense.partial_fit(census.X, census.y, sample_weight=np.zeros(census.n))
+        dense.partial_fit(census.X, census.y, sample_weight=-np.ones(census.n))
 
 
 def test_a_loss_budget_is_relative_to_the_sample(census):

@@ -77,3 +77,13 @@ def test_labels_that_do_not_fit_together_are_refused():
         violation(Y, PREDICTED + 5, rules=[])
     with pytest.raises(ValueError, match="`y_pred` must hold 300 predictions"):
         violation(Y, PREDICTED[:-1], rules=[])
+
+
+def test_a_positive_class_without_rows_is_named():
+    none = np.zeros(Y.size, dtype=int)
+    measured = demographic_parity_gap(none, none, sensitive_features=GROUPS, pos_label=1)
+    assert measured == 0.0
+    assert violation(none, none, rules=coverage(at_least=0.3), pos_label=1) == 0.3
+    for wrong in (None, 0, "1", True):
+        with pytest.raises(ValueError, match="`y_true` must hold labels of two classes"):
+            violation(none, none, rules=[], pos_label=wrong)

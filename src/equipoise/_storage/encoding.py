@@ -23,8 +23,9 @@ TEXT_DTYPE = re.compile(r"[<>]U(\d+)")  # the dtypes of texts
 LABELS = (str, int, float, bool, np.generic)  # what an array of objects may hold
 NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
-# Letters of a label, at the most; a file that asks for more wants memory, not labels. Chosen.
-MAX_LETTERS = 10_000
+# Letters of a label, at the most; and of all labels of a long array, for each one that the file holds. A file
+# that asks for more wants memory, not labels. Chosen.
+MAX_LETTERS, MAX_SPARE, LONG = 10_000, 100, 1_000_000
 
 
 Place = tuple[tuple[str, Any], ...]
@@ -210,6 +211,12 @@ def _labels_from(values: list[Any], dtype: str) -> np.ndarray:
         return made
     letters = TEXT_DTYPE.fullmatch(dtype)
     texts = all(isinstance(label, str) for label in values)
-    if letters is None or not texts or int(letters[1]) > MAX_LETTERS:
+    if letters is None or not texts or not _are_held(values, int(letters[1])):
         raise UnreadableError("it holds labels of a type that labels do not have")
     return np.array(values, dtype=dtype)
+
+
+def _are_held(values: list[str], letters: int) -> bool:
+    """Whether labels of so many letters take about the memory that the file takes."""
+    held = len(values) + sum(map(len, values))
+    return letters <= MAX_LETTERS and letters * len(values) <= max(LONG, MAX_SPARE * held)

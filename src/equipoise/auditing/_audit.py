@@ -11,12 +11,13 @@ import numpy as np
 
 from equipoise import _check
 from equipoise.auditing._audited_rows import AuditedRows
+from equipoise.auditing._events import of_a_loss
 from equipoise.auditing._labels import two_classes
 from equipoise.auditing._lines import BROKEN, HOLDS, UNKNOWN, Audit, AuditLine
 from equipoise.auditing._measure import Measure
 from equipoise.auditing._rules import Rules
 from equipoise.constraints import AUC_PARITIES, Constraint, Inequality
-from equipoise.constraints._rules import listed
+from equipoise.constraints._rules import listed, needing
 from equipoise.constraints._sample import Sample
 from equipoise.rows import MemoryTable
 
@@ -59,7 +60,8 @@ def audit(
     scores : array of shape (n,), optional
         For rules on AUCs, where `predictions` holds labels.
     pos_label : label, optional
-        The positive class; by default the larger label.
+        The positive class; by default the larger label. It must be named where no label and no prediction is
+        of it.
 
     Returns
     -------
@@ -105,6 +107,8 @@ def audit_rows(
     """Return the audit of rules for the rows of a table; `pooled` groups are taken as one."""
     sample = Sample(rows.table, owner=rows.owner, min_cell=2, small_cells="skip")
     sample.pooled = pooled
+    for rule in needing(constraints, "best_loss"):
+        raise _check.InputError(rows.owner, of_a_loss(repr(rule)), "constraints")
     expanded = [row for rule in constraints for row in rule.expand(sample)]
     rules = Rules(rows, sample)
     measures = [rules.measure(row) for row in expanded]

@@ -1,4 +1,4 @@
-"""Boxes: sums and ratios of measures that are not independent, by an interval of each."""
+"""Boxes: sums, shares and ratios of measures that are not independent, by an interval of each."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import final
 
 from equipoise.auditing._measure import Measure
+from equipoise.auditing._one_rate import OneRate
 
 
 @final
@@ -38,6 +39,47 @@ class SumOfMeasures(Measure):
     def upper(self, level: float) -> float:
         """Return the sum of the limits."""
         return sum(part.upper(level / len(self.parts)) for part in self.parts)
+
+    def chance(self, limit: float, level: float) -> float:
+        """Return `level` where the limit is not reached at that level, else 1."""
+        return level if self.upper(level) < limit else 1.0
+
+
+@final
+@dataclass(frozen=True)
+class ShareOfMeasure(Measure):
+    """``offset + share * measure``, by an interval of each."""
+
+    share: OneRate
+    measure: Measure
+    offset: float = 0.0
+
+    @property
+    def value(self) -> float:
+        """What both values give; where the share is 0, the measure may have none."""
+        share = self.share.value
+        return self.offset + (share * self.measure.value if share else 0.0)
+
+    @property
+    def spread(self) -> float:
+        """By the slopes in both."""
+        share, value = self.share.value, self.measure.value
+        return share * self.measure.spread + (abs(value) * self.share.spread if share else 0.0)
+
+    @property
+    def fewest(self) -> int:
+        """Those of the measure."""
+        return self.measure.fewest
+
+    def mirrored(self) -> ShareOfMeasure:
+        """Return minus the number."""
+        return replace(self, measure=self.measure.mirrored(), offset=-self.offset)
+
+    def upper(self, level: float) -> float:
+        """Return the largest number that the three limits allow."""
+        end = self.measure.upper(level / 3.0)
+        side = self.share.upper if end > 0.0 else self.share.lower
+        return self.offset + side(level / 3.0) * end
 
     def chance(self, limit: float, level: float) -> float:
         """Return `level` where the limit is not reached at that level, else 1."""

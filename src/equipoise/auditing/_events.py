@@ -16,6 +16,14 @@ from equipoise.constraints._sample import Sample
 from equipoise.rows import ReferencePredictions, Subgroup
 
 
+def of_a_loss(rule: str) -> str:
+    """Return why a rule on losses cannot be audited."""
+    return (
+        f"the rule {rule} bounds a loss, of which predictions tell nothing; audit rules that count "
+        "predictions, such as error_rate(0.1, group=Each())."
+    )
+
+
 @dataclass(frozen=True)
 class Event:
     """A yes or no of every row of a subgroup; a rate is the share of yes.
@@ -43,11 +51,7 @@ class Event:
         """Return what a rate counts."""
         kind = KINDS[rate.kind]
         if kind.base == "loss":
-            reason = (
-                f"the rule {rule!r} bounds a loss, of which predictions tell nothing; audit rules that "
-                "count predictions, such as error_rate(0.1, group=Each())."
-            )
-            raise _check.InputError(owner, reason, "constraints")
+            raise _check.InputError(owner, of_a_loss(repr(rule)), "constraints")
         cell = None if rate.group is None else sample.cell(owner, rate.group)
         inside = Subgroup(cell, sample.positives(owner, rate))
         among = {None: inside, "group": Subgroup(cell), "all": Subgroup()}[rate.per]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from equipoise import _check
+from equipoise._positive import is_among, with_absent_positive
 
 
 def two_classes(
@@ -21,7 +22,8 @@ def two_classes(
     classes = sorted({*found, *other})
     if pos_label is not None:
         _check.label(owner, "pos_label", pos_label)
-        if pos_label not in classes or isinstance(pos_label, bool) != isinstance(classes[0], bool):
+        classes = with_absent_positive(classes, pos_label)
+        if not is_among(classes, pos_label):
             _check.fail(owner, "pos_label", f"must be one of {tuple(classes[:5])}", pos_label)
         classes = [label for label in classes if label != pos_label] + [pos_label]
     if len(found) > 2:

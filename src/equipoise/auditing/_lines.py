@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
+from html import escape
 from typing import Any
 
 HOLDS, BROKEN, UNKNOWN = "holds", "broken", "too few rows"
@@ -139,6 +140,10 @@ class Audit:
         if self.skipped:
             lines += ["", f"too small to audit: {', '.join(self.skipped)}"]
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """Return the text as notebooks show it."""
+        return f"<pre>{escape(str(self))}</pre>"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and texts, as for JSON; what is not finite is None."""

@@ -52,7 +52,7 @@ class Measure(ABC):
     @final
     def lower(self, level: float) -> float:
         """Return a limit that the number falls short of with probability `level` at the most."""
-        return -self.mirrored().upper(level)
+        return 0.0 - self.mirrored().upper(level)  # no negative zero
 
 
 @final

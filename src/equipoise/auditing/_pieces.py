@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from equipoise.auditing._bounded_means import BoundedMeans
-from equipoise.auditing._box import SumOfMeasures
+from equipoise.auditing._box import ShareOfMeasure, SumOfMeasures
 from equipoise.auditing._measure import Measure
 from equipoise.auditing._one_rate import OneRate
 from equipoise.auditing._two_rates import TwoRates
@@ -27,6 +27,9 @@ class Piece:
     mean, factor, offset : float
     counts : bool
         Whether the numbers are 0 and 1 alone, so that binomial limits are exact.
+    apart : OneRate or None
+        Of an AUC between a set and a part of it: the share of the set that is not in that part. The mean is
+        then of pairs of the part and the rest; any other pair is in order with chance one half.
     """
 
     members: np.ndarray
@@ -35,6 +38,7 @@ class Piece:
     factor: float
     offset: float
     counts: bool
+    apart: OneRate | None = None
 
     @property
     def hits(self) -> int:
@@ -45,6 +49,10 @@ class Piece:
         """Return the measure of this piece."""
         if self.counts:
             return OneRate.of(self.hits, self.draws, self.factor, self.offset)
+        if self.apart is not None:
+            half = 0.5 * self.factor
+            rest = BoundedMeans.of([self.mean], [self.draws], [self.factor], -half)
+            return ShareOfMeasure(self.apart, rest, self.offset + half)
         return BoundedMeans.of([self.mean], [self.draws], [self.factor], self.offset)
 
 
@@ -52,7 +60,8 @@ def measure_of_sum(pieces: list[Piece], constant: float = 0.0) -> Measure:
     """Return the measure of a sum of pieces and a constant."""
     constant += sum(piece.offset for piece in pieces if piece.factor == 0.0)
     pieces = [piece for piece in pieces if piece.factor != 0.0]
-    if len(pieces) > 1 and overlap(pieces):
+    nested = any(piece.apart is not None for piece in pieces)
+    if len(pieces) > 1 and (nested or overlap(pieces)):
         first = replace(pieces[0], offset=pieces[0].offset + constant)
         return SumOfMeasures(tuple(piece.alone() for piece in (first, *pieces[1:])))
     if len(pieces) == 1:

@@ -42,7 +42,7 @@ class Rules:
         if (id(made), level) not in self._limits:
             self._limits[id(made), level] = made.lower(level), made.upper(level)
         lower, upper = self._limits[id(made), level]
-        return (lower, upper) if sign > 0 else (-upper, -lower)
+        return (lower, upper) if sign > 0 else (0.0 - upper, 0.0 - lower)
 
     def _found(self, row: Inequality) -> tuple[Measure, float]:
         """Return the measure of the left-hand side, or of minus it: and which."""
@@ -101,10 +101,11 @@ class Rules:
             Subgroup(cells[0], part.above.positive),
             Subgroup(cells[1], part.below.positive),
         )
-        if (self._rows.members(above) & self._rows.members(below)).any():
+        overlap = (self._rows.members(above) & self._rows.members(below)).any()
+        if overlap and not (_is_part(above, below) or _is_part(below, above)):
             reason = (
-                f"the rule {row.name!r} compares rows with others of which they are a part; limits are "
-                "known for AUCs between rows of different groups or classes only."
+                f"the rule {row.name!r} compares two sets of rows that overlap, and none is a part of the "
+                "other; limits are known for AUCs between other sets only."
             )
             raise _check.InputError(self._rows.owner, reason, "constraints")
         return above, below
@@ -134,9 +135,17 @@ class Rules:
         return Piece(self._rows.members(among), added.size, mean, width, low, counts)
 
     def _auc_piece(self, factor: float, above: Subgroup, below: Subgroup) -> Piece:
+        """Return the piece of an AUC; of a set and a part of it, by the AUC of that part and the rest."""
         sides = [self._rows.members(side) for side in (above, below)]
+        members, apart = sides[0] | sides[1], None
+        for part, whole in ((0, 1), (1, 0)):
+            if _is_part((above, below)[part], (above, below)[whole]):
+                rows = int(np.count_nonzero(sides[whole]))
+                sides[whole] = sides[whole] & ~sides[part]
+                apart = OneRate(int(np.count_nonzero(sides[whole])), rows)
         draws = int(min(np.count_nonzero(side) for side in sides))
-        return Piece(sides[0] | sides[1], draws, self._rows.auc(*sides), factor, 0.0, counts=False)
+        mean = self._rows.auc(*sides)
+        return Piece(members, draws, mean, factor, 0.0, counts=False, apart=apart)
 
     def _ratio(self, above: Summands, constant: float, below: Summands, under: float) -> Measure:
         """Return the measure of a ratio: exact for one or two rates, else by an interval of each part."""
@@ -192,6 +201,12 @@ class Rules:
             return (value * b - a) / ((c - a) - value * (d - b))
 
         return Mapped(rate, ratio, share)
+
+
+def _is_part(part: Subgroup, whole: Subgroup) -> bool:
+    """Whether one subgroup is a part of another, whatever the rows are."""
+    of_cell = whole.cell is None or whole.cell == part.cell
+    return part != whole and of_cell and whole.positives in (None, part.positives)
 
 
 def _exp(value: float) -> float:

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from equipoise import _check
-from equipoise.baselines._rows import two_groups
+from equipoise.baselines._rows import require_compared, require_groups, two_groups
 from equipoise.baselines._transforms import SCALES, SHIFTS, Transforms
 from equipoise.constraints import AUC_PARITIES
 from equipoise.estimators import AUCClassifier, InfeasibleWarning
@@ -103,6 +103,7 @@ class ScorePostProcessing(BaseEstimator):
         if len(table.classes) != 2:
             _check.fail(owner, "y", "must have two classes", len(table.classes))
         member, groups = two_groups(owner, table.groups)
+        require_compared(owner, self.kind, table.positive, member)
         fitted = given if self.prefit else clone(given).fit(X, y)
         found = Transforms.of(fitted.decision_function(X), table.positive, member, scales, shifts)
         scale, shift, met = found.best(self.kind, self.bound)
@@ -122,6 +123,7 @@ class ScorePostProcessing(BaseEstimator):
         """Return the scores (n,) of rows whose groups are given."""
         check_is_fitted(self, "estimator_")
         owner = type(self).__name__
+        require_groups(owner, sensitive_features)
         scores = self.estimator_.decision_function(X)
         groups = MemoryGroups(sensitive_features, scores.size, owner)
         (column,) = groups.arrays.values()

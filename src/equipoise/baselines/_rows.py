@@ -12,6 +12,8 @@ from equipoise import _check
 from equipoise.estimators._inputs import read_table, without
 from equipoise.estimators._sklearn import naming
 from equipoise.models import LinearModel, LinearUnits, linear_scores
+from equipoise.problems._auc_fairness import pairs_of
+from equipoise.problems._auc_inputs import all_compared
 from equipoise.rows import column_scales
 
 
@@ -53,7 +55,8 @@ def read_two_groups(estimator: Any, X: Any, y: Any, sensitive_features: Any) -> 
 
 def two_groups(owner: str, groups: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return which rows are in the second of two groups, and the values of both."""
-    columns = [] if groups is None else list(groups.columns.values())
+    require_groups(owner, groups)
+    columns = list(groups.columns.values())
     if len(columns) != 1:
         _check.fail(
             owner, "sensitive_features", "must be one column; the columns given are", len(columns)
@@ -61,6 +64,19 @@ def two_groups(owner: str, groups: Any) -> tuple[np.ndarray, np.ndarray]:
     if len(columns[0].values) != 2:
         _check.fail(owner, "sensitive_features", "must hold two groups", list(columns[0].labels))
     return columns[0].codes == 1, np.array(columns[0].values)
+
+
+def require_groups(owner: str, groups: Any) -> None:
+    """Raise where no groups are given."""
+    if groups is None:
+        reason = "groups are needed; pass `sensitive_features`."
+        raise _check.InputError(owner, reason, "sensitive_features")
+
+
+def require_compared(owner: str, kind: str, positive: np.ndarray, member: np.ndarray) -> None:
+    """Raise where a subset has no rows whose AUCs are compared."""
+    counts = np.bincount(2 * positive + member, minlength=4)
+    all_compared(owner, "sensitive_features", pairs_of(owner, kind), counts)
 
 
 class LinearRanker:

@@ -9,11 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from equipoise.baselines._rows import LinearRanker, read_two_groups
+from equipoise.baselines._rows import LinearRanker, read_two_groups, require_compared
 from equipoise.constraints import AUC_PARITIES
 from equipoise.estimators._runner import seed_of
 from equipoise.estimators._sklearn import Interval, StrOptions, check_parameters
 from equipoise.problems import AUCFairness
+from equipoise.problems._auc_inputs import reachable_bound, surrogate
 from equipoise.run import Iteration, solve
 from equipoise.sets import L2Ball
 from equipoise.solvers import Solver
@@ -41,7 +42,7 @@ class SurrogateAUC(LinearRanker, BaseEstimator):
         bound were no longer than 1.3 on three data sets.
     solver : str or Solver
     batch : int, optional
-        The rows of a mini-batch; by default all.
+        The rows of a mini-batch; by default all, and never more than there are.
     tol : float
     max_steps : int
     snapshots : int
@@ -104,7 +105,10 @@ class SurrogateAUC(LinearRanker, BaseEstimator):
         X, y, sensitive_features : as in `CorrelationPenalty.fit`
         """
         check_parameters(self)
+        owner = type(self).__name__
+        reachable_bound(owner, self.bound, surrogate(owner, self.c1, self.c2), "bound")
         rows = read_two_groups(self, X, y, sensitive_features)
+        require_compared(owner, self.kind, rows.positive, rows.member)
         problem = AUCFairness(
             rows.model,
             rows.positive,

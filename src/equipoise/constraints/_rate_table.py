@@ -140,8 +140,8 @@ class RateTable:
             if whole.rows < least:
                 needed = "a rate needs at least 2" if least == 2 else f"an {what} needs some"
                 reason = (
-                    f"{where} has {_counted(whole.rows)} of positive weight; {needed}. Merge it with "
-                    "another group, or leave its rows out."
+                    f"{where} has {_counted(whole.rows)} of positive weight; {needed}. "
+                    f"{_advice(subgroup, 'leave its rows out')}"
                 )
                 raise _check.MissingRowsError(owner, reason)
         own = self._tally(entry)
@@ -149,7 +149,7 @@ class RateTable:
             label = self._sample.classes[int(subgroup.positives)]
             reason = (
                 f"{where} has {_counted(own.rows)} with the label {label!r}, so its {what} is not "
-                "defined. Merge it with another group, or leave it out of the constraint."
+                f"defined. {_advice(subgroup, 'leave it out of the constraint')}"
             )
             raise _check.MissingRowsError(owner, reason)
         return own.weight, whole.weight
@@ -220,6 +220,13 @@ class RateTable:
         return [
             place for part in (self._rates, self._pairs) for own in part.values() for place in own
         ]
+
+
+def _advice(subgroup: Subgroup, otherwise: str) -> str:
+    """Return what can be done where a group has too few rows; `otherwise` is what always helps."""
+    if subgroup.cell is not None and len(subgroup.cell.values) > 1:
+        return "Merge values, or raise `min_cell` and set small_cells='skip' or 'pool'."
+    return f"Merge it with another group, or {otherwise}."
 
 
 def _counted(rows: int) -> str:

@@ -87,12 +87,14 @@ def precise(X: Any) -> Any:
     return X.astype(np.float64) if X.dtype == np.float32 and _is_far(X) else X
 
 
-def read_weight(owner: str, sample_weight: Any, X: Any) -> np.ndarray:
-    """Check the weights of the rows of `X`."""
+def read_weight(owner: str, sample_weight: Any, X: Any, may_vanish: bool = False) -> np.ndarray:
+    """Check the weights of the rows of `X`; they `may_vanish` where more rows are to come."""
     with naming(owner, "sample_weight"):
-        weight = check_sample_weight(sample_weight, X)
+        weight = check_sample_weight(sample_weight, X, may_vanish)
     with np.errstate(over="ignore"):
         total = weight.sum()
+    if may_vanish and total == 0.0:
+        return weight
     if not 1 / MAX_WEIGHT_SUM <= total <= MAX_WEIGHT_SUM:
         reason = (
             f"`sample_weight` has the sum {total:.3g}, which leaves the range of floating point; "

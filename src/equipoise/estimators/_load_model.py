@@ -14,6 +14,7 @@ from equipoise._positive import is_among
 from equipoise._storage.container import unpack
 from equipoise._storage.encoding import UnreadableError
 from equipoise._storage.storable import storable_types
+from equipoise.constraints._rules import listed
 from equipoise.estimators._calibration import Calibration
 from equipoise.estimators._model_file import (
     MODEL,
@@ -68,9 +69,9 @@ def load_model(path: Any, module: Any = None) -> Any:
     source = Path(_check.path("load_model", "path", path))
     if module is not None:
         _check.function("load_model", "module", module)
-    if not source.is_file():
-        raise ModelFileError(f"load_model: `path` must be a file, {source} is none.")
     try:
+        if not source.is_file():
+            raise ModelFileError(f"load_model: `path` must be a file, {source} is none.")
         stored = unpack(source.read_bytes(), storable_types(), form=MODEL)
         if type(stored) is not StoredModel:
             raise UnreadableError("it holds something else than a model")
@@ -108,6 +109,8 @@ def _restored(stored: StoredModel, module: Any) -> Any:
             raise UnreadableError(f"its {name} is none")
     if (result := found.get("result_")) is not None:
         found |= {name: getattr(result, part) for name, part in OF_RESULT.items()}
+    if found.get("rules_") is not None:
+        listed("load_model", found["rules_"], "rules_")
     found = kind._unpacked(found, module)
     _require_scoring(found)
     if "dtype_" in found:

@@ -15,8 +15,8 @@ class PromiseLine:
     Attributes
     ----------
     name, sense, bound : the rule.
-    promised : the bound that is promised for the population; another one than asked where the promise
-        could not be made.
+    promised : the bound that is promised for the population, together with those of all other lines. Where
+        the promise could not be made as asked, all bounds of a rule are loosened by the same amount.
     training : the value counted on the training rows.
     held_out : the value counted on the rows held out.
     p_value : of "the population breaks the bound", by the rows held out.
@@ -29,6 +29,11 @@ class PromiseLine:
     training: float
     held_out: float
     p_value: float
+
+    @property
+    def rule(self) -> str:
+        """The rule, without the groups that it compares."""
+        return self.name.split(":")[0]
 
 
 @dataclass(frozen=True)
@@ -76,8 +81,9 @@ class Promise:
     def advice(self) -> str:
         """What would make the promise possible."""
         over = [line for line in self.lines if line.promised != line.bound]
+        over = list({(line.rule, line.sense, line.promised): line for line in over}.values())
         listed = "; ".join(
-            f"{line.name!r} {line.sense} {line.promised:.4g} instead of {line.bound:g}"
+            f"{line.rule!r} {line.sense} {line.promised:.4g} instead of {line.bound:g}"
             for line in over[:3]
         )
         more = f" (and {len(over) - 3} more)" if len(over) > 3 else ""

@@ -149,8 +149,8 @@ def _refuse_odd_numbers(estimator: BaseEstimator) -> None:
             _check.fail(owner, name, f"must be at most {_check.LARGEST_COUNT}", value)
 
 
-def check_sample_weight(sample_weight: Any, X: Any) -> np.ndarray:
-    """Return weights of the rows of `X` as (n,) float64: at least 0, and not all 0.
+def check_sample_weight(sample_weight: Any, X: Any, may_vanish: bool = False) -> np.ndarray:
+    """Return weights of the rows of `X` as (n,) float64: at least 0, and not all 0 unless they `may_vanish`.
 
     The rules and messages are those of scikit-learn 1.9 for every version, from public parts alone.
     """
@@ -169,7 +169,7 @@ def check_sample_weight(sample_weight: Any, X: Any) -> np.ndarray:
         )
     if weight.shape != (n,):
         raise ValueError(f"sample_weight.shape == {weight.shape}, expected {(n,)}!")
-    if not weight.any():
+    if not weight.any() and not may_vanish:
         raise ValueError("Sample weights must contain at least one non-zero number.")
     check_non_negative(weight, "`sample_weight`")
     return weight

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from equipoise import _check
-from equipoise._positive import with_positive_last
+from equipoise._positive import with_absent_positive, with_positive_last
 from equipoise.constraints import (
     Binding,
     Parity,
@@ -43,7 +43,8 @@ def demographic_parity_gap(
     sensitive_features : array, Series, data frame or dict of columns
     sample_weight : array of shape (n,), optional
     pos_label : label, optional
-        The positive class; by default the last in sorted order.
+        The positive class; by default the last in sorted order. It must be named where no label and no
+        prediction is of it.
 
     Examples
     --------
@@ -160,6 +161,9 @@ def _measured(
     if predicted.size != y.size:
         _check.fail(owner, "y_pred", f"must hold {y.size} predictions", predicted.size)
     classes = np.unique(np.concatenate([y, predicted]))
+    if classes.size == 1 and pos_label is not None:
+        given = _check.label(owner, "pos_label", pos_label)
+        classes = np.array(with_absent_positive(classes.tolist(), given))
     if classes.size != 2:
         rule = "must hold labels of two classes, the same as the predictions"
         _check.fail(owner, "y_true", rule, classes.tolist()[:5])

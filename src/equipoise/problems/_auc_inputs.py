@@ -19,13 +19,15 @@ def surrogate(owner: str, c1: float, c2: float) -> QuadraticPair:
     return QuadraticPair(_check.positive(owner, "c1", c1), _check.positive(owner, "c2", c2))
 
 
-def reachable_bound(owner: str, kappa: float, loss: QuadraticPair) -> float:
+def reachable_bound(
+    owner: str, kappa: float, loss: QuadraticPair, parameter: str = "kappa"
+) -> float:
     """Return `kappa` if some scores have the constraints ``<= 1 + kappa``: those that are all equal."""
     least = 2 * loss.c1 * (loss.c2 * loss.c2) - 1  # infinite, where it overflows
-    number = _check.real(owner, "kappa", kappa)
+    number = _check.real(owner, parameter, kappa)
     if number < least:
         rule = f"must be at least 2 c1 c2^2 - 1 = {least:g}, which scores that are all equal reach"
-        _check.fail(owner, "kappa", rule, kappa)
+        _check.fail(owner, parameter, rule, kappa)
     return number
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -126,6 +127,10 @@ class Frontier:
         rows = [asdict(point) for point in self.points]
         other = next(name for name in MEASURE_NAMES if name != self.measure)
         return pd.DataFrame(rows).drop(columns=["coef", "intercept", other, f"test_{other}"])
+
+    def _repr_html_(self) -> str:
+        """Return the text as notebooks show it."""
+        return f"<pre>{escape(str(self))}</pre>"
 
     def __str__(self) -> str:
         table, own = self.summary(), self.measure

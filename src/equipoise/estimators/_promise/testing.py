@@ -9,6 +9,7 @@ import numpy as np
 from equipoise._array import to_numpy
 from equipoise.auditing._audit import broken_chance, rows_needed
 from equipoise.auditing._audited_rows import AuditedRows
+from equipoise.auditing._measure import Measure
 from equipoise.auditing._rules import Rules
 from equipoise.constraints import Inequality
 from equipoise.constraints._sample import Sample
@@ -18,11 +19,11 @@ from equipoise.rows import DeviceTable, MemoryTable
 
 @dataclass(frozen=True, eq=False)
 class Tested:
-    """What the rows held out say of one model: of every bound a value, a limit and a p-value."""
+    """What the rows held out say of one model: of every bound a value, a loosened bound and a p-value."""
 
     rows: tuple[Inequality, ...]
     values: np.ndarray
-    limits: np.ndarray  # that the population's values keep to, one-sided
+    loosened: np.ndarray  # bounds that the population keeps, all of them at once
     chances: np.ndarray
     needed: float
 
@@ -64,13 +65,11 @@ class HeldOutRows:
 
     def promised(self, coef: np.ndarray, intercept: np.ndarray, bound: float) -> float:
         """Return the bound that can be promised of a model, where `bound` is that of all inequalities."""
-        rules, loosened = self.rules(coef, intercept), []
-        for row in self.inequalities:
-            measure = rules.measure(row)
-            if row.sense == "<=":
-                loosened.append(measure.upper(self.level) - row.bound)
-            else:
-                loosened.append(row.bound - measure.lower(self.level))
+        rules = self.rules(coef, intercept)
+        loosened = [
+            _outwards(row) * (_limit(row, rules.measure(row), self.level) - row.bound)
+            for row in self.inequalities
+        ]
         least = all(row.sense == ">=" for row in self.inequalities)
         return bound + max(loosened, default=0.0) * (-1.0 if least else 1.0)
 
@@ -79,17 +78,44 @@ class HeldOutRows:
         rules = self.rules(coef, intercept)
         measures = [rules.measure(row) for row in self.inequalities]
         values = np.array([measure.value for measure in measures])
-        limits, chances, needed = [], [], np.nan
+        chances, needed = [], np.nan
         for row, measure in zip(self.inequalities, measures):
-            below = row.sense == "<="
-            limits.append(measure.upper(self.level) if below else measure.lower(self.level))
             chances.append(broken_chance(row, measure, self.level))
             if chances[-1] > self.level:
+                below = row.sense == "<="
                 broken = measure.value > row.bound if below else measure.value < row.bound
-                both = (min(limits[-1], measure.value), max(limits[-1], measure.value))
+                limit = _limit(row, measure, self.level)
+                both = (min(limit, measure.value), max(limit, measure.value))
                 more = np.inf if broken else rows_needed(all_rows, measure.value, both, row.bound)
                 needed = np.fmax(needed, more)
-        return Tested(self.inequalities, values, np.array(limits), np.array(chances), float(needed))
+        loosened = self._loosened(measures)
+        return Tested(self.inequalities, values, loosened, np.array(chances), float(needed))
+
+    def _loosened(self, measures: list[Measure]) -> np.ndarray:
+        """Return the tightest bounds that can be promised together.
+
+        All bounds of a rule are loosened by the same amount: then whatever they are, the promise can only
+        be wrong where the limit of the one that the population breaks by most is, and the number of
+        bounds needs no correction. The error is divided between rules.
+        """
+        sources = [id(row.source) for row in self.inequalities]
+        level = self.level / max(len(set(sources)), 1)
+        by: dict[int, float] = {}
+        for source, row, measure in zip(sources, self.inequalities, measures):
+            over = _outwards(row) * (_limit(row, measure, level) - row.bound)
+            by[source] = max(by.get(source, 0.0), over)
+        moves = [_outwards(row) * by[source] for source, row in zip(sources, self.inequalities)]
+        return np.array([row.bound for row in self.inequalities]) + np.array(moves)
+
+
+def _outwards(row: Inequality) -> float:
+    """Return the direction in which a bound becomes easier to keep."""
+    return 1.0 if row.sense == "<=" else -1.0
+
+
+def _limit(row: Inequality, measure: Measure, level: float) -> float:
+    """Return the limit of the population's value on the side of the bound."""
+    return measure.upper(level) if row.sense == "<=" else measure.lower(level)
 
 
 def spreads(

@@ -87,8 +87,7 @@ class Walk:
         kept = tested.chance <= 1.0 - self.confidence
         lines = []
         for i, row in enumerate(tested.rows):
-            fine = kept or tested.chances[i] <= 1.0 - self.confidence
-            promised = row.bound if fine else float(tested.limits[i])
+            promised = row.bound if kept else float(tested.loosened[i])
             found = float(training[i]), float(tested.values[i]), float(tested.chances[i])
             lines.append(PromiseLine(row.name, row.sense, row.bound, promised, *found))
         return Promise(

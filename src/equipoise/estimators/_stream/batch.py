@@ -64,7 +64,9 @@ def read_batch(
     unknown = ~(positive | (y == known[0]))
     if unknown.any():
         _check.fail(owner, "y", f"must hold the `classes` {known.tolist()}", y[unknown].tolist()[0])
-    weight = np.ones(len(y)) if sample_weight is None else read_weight(owner, sample_weight, X)
+    weight = np.ones(len(y))
+    if sample_weight is not None:
+        weight = read_weight(owner, sample_weight, X, may_vanish=True)
     groups = None if features is None else MemoryGroups(features, len(y), owner)
     columns = () if groups is None else tuple(groups.columns)
     _check_rules(estimator, columns)
