@@ -1,5 +1,7 @@
 """`scoring`: models that predict better at the same bounds, chosen by rows that their fits have not seen."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -12,7 +14,8 @@ from equipoise.estimators._inputs import read_table
 from equipoise.estimators._runner import Runner
 from equipoise.estimators._scoring import improving
 from equipoise.estimators._scoring.improving import COMPARED_BLOCKS, FIRST_OBJECTIVE, Contest
-from equipoise.estimators._scoring.parts import blocks_of, parts_by_content
+from equipoise.estimators._scoring.measure import Scoring
+from equipoise.estimators._scoring.parts import blocks_by_score, blocks_of, parts_by_content
 from equipoise.estimators._training import Training
 from equipoise.run import Budget
 from equipoise.terms import TruncatedLogistic
@@ -75,7 +78,7 @@ def test_a_rival_whose_shifts_keep_no_bounds_goes_through_the_stages_of_a_first_
     rows, monkeypatch
 ):
     plain = fitted(rows, scoring=None)
-    monkeypatch.setattr(improving, "neighbours_of_far", lambda search, start, left: [])
+    monkeypatch.setattr(improving, "neighbours_of_far", lambda *arguments: [])
     model = fitted(rows)
     assert model.report_.choice.chosen == RIVAL
     assert keeps(model)
@@ -147,6 +150,26 @@ def test_blocks_hold_their_share_of_both_classes():
     assert [positive[rows].sum() for rows in blocks] == [10] * 10
 
 
+def test_blocks_by_score_depend_on_the_content_of_rows_alone(rows):
+    X, y, groups = rows
+    order = np.random.default_rng(2).permutation(len(y))
+    x = np.random.default_rng(3).standard_normal(X.shape[1] + 1)
+    first = blocks_by_score(placed_as_given(X, y, groups), x, 10)
+    again = blocks_by_score(placed_as_given(X[order], y[order], groups[order]), x, 10)
+    assert sorted(np.concatenate(first)) == list(range(len(y)))
+    assert np.ptp([y[block].sum() for block in first]) <= 1
+    for block, other in zip(first, again, strict=True):
+        assert set(order[other]) == set(block)
+
+
+def placed_as_given(X, y, groups):
+    """A training whose rows are not brought into an order, as those of large tables are not."""
+    training = of_table(X, y, groups)
+    model = ConstrainedClassifier(demographic_parity(0.1))
+    training.table, _ = read_table(model, X, y, groups, None)
+    return training
+
+
 @pytest.mark.parametrize(
     ("ahead", "winner"),
     [
@@ -169,6 +192,20 @@ def test_a_rival_must_not_be_behind_by_more_than_a_standard_error(ahead, winner)
     assert contest._winner() == winner
     contest.scores = {}
     assert contest._winner() == FIRST_OBJECTIVE
+
+
+def test_a_model_is_ahead_by_more_than_a_standard_error(rows):
+    X, y, groups = rows
+    training = of_table(X, y, groups)
+    found = fitted(rows, scoring=None)
+    x = training.units.parameters(found.coef_, found.intercept_)
+    contest = object.__new__(Contest)
+    contest.measure = Scoring(found, "accuracy")
+    begun = SimpleNamespace(training=training, problem=SimpleNamespace(rows=None))
+    best, same, worse = (SimpleNamespace(x=x * factor) for factor in (1.0, 2.0, -1.0))
+    assert contest._is_ahead(begun, best, worse)
+    assert not contest._is_ahead(begun, worse, best)
+    assert not contest._is_ahead(begun, best, same)  # the same predictions
 
 
 def test_other_scorers_weigh_classes_too(rows):

@@ -202,10 +202,13 @@ def sharpness_for(search: Search) -> float:
     """Return how sharp sigmoids must be for most scores to lie where they are nearly steps."""
     if search.unconstrained is None:
         return 1.0
-    rows = search.problem.rows
-    widths = SPREAD_IN_WIDTHS if rows.uses_threshold else SPREAD_IN_WIDTHS_OF_PAIRS
-    sharpness = widths / max(search.unconstrained.spread, 1e-300)
-    return float(np.clip(sharpness, 1.0, MAX_FIRST_SHARPNESS))
+    return sharpness_of(search.problem, search.unconstrained.spread)
+
+
+def sharpness_of(problem: LearningProblem, spread: float) -> float:
+    """Return the same for scores of a standard deviation of `spread`."""
+    widths = SPREAD_IN_WIDTHS if problem.rows.uses_threshold else SPREAD_IN_WIDTHS_OF_PAIRS
+    return float(np.clip(widths / max(spread, 1e-300), 1.0, MAX_FIRST_SHARPNESS))
 
 
 def sharpened(problem: LearningProblem, sharpness: float) -> LearningProblem:

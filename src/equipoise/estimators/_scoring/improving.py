@@ -4,9 +4,10 @@ The mean logistic loss stands for the user's measure, and bounds are kept with a
 
 1. other objectives are compared with the first one: all are fitted to a part of the rows, from the first fit
    on, and scored on the others
-2. the best is fitted to all rows, with neighbouring shifts, which use up the bounds; it takes the place of
-   the first if it is certified, keeps all bounds by counting, and its score on all rows is not lower. Where
-   none of these keeps the bounds, it goes through the stages of a first fit
+2. the best is fitted to all rows, with sigmoids as sharp as the first fit's or plain ones if these score
+   better, and with neighbouring shifts, which use up the bounds; it takes the place of the first if it is
+   certified, keeps all bounds by counting, and its score on all rows is not lower. Where none of these keeps
+   the bounds, it goes through the stages of a first fit
 3. where the first stays, it goes on with neighbouring shifts, as far as its score grows
 """
 
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,7 +31,12 @@ from equipoise.estimators._counted.candidate import largest_steps
 from equipoise.estimators._counted.neighbours import neighbours, neighbours_of_far
 from equipoise.estimators._counted.search import Search
 from equipoise.estimators._scoring.measure import ACCURACY, Scoring
-from equipoise.estimators._scoring.parts import blocks_of, parts_by_content
+from equipoise.estimators._scoring.parts import (
+    blocks_by_score,
+    blocks_of,
+    parts_by_content,
+    standard_error,
+)
 from equipoise.estimators._training import Training
 from equipoise.problems import LearningProblem
 from equipoise.run import Result
@@ -217,8 +224,7 @@ class Contest:
         best = FIRST_OBJECTIVE
         for name in [name for name in self.scores if name != FIRST_OBJECTIVE]:
             ahead = self.scores[name] - self.scores[FIRST_OBJECTIVE]
-            error = float(ahead.std(ddof=1)) / math.sqrt(COMPARED_BLOCKS)
-            if ahead.mean() >= -error and (
+            if ahead.mean() >= -standard_error(ahead) and (
                 best == FIRST_OBJECTIVE or self.scores[name].mean() > self.scores[best].mean()
             ):
                 best = name
@@ -247,7 +253,7 @@ class Contest:
         left = 0.5 * search.spare if rough else largest_steps(begun.problem)
         with runner.budget.limited(self.steps):
             if far:
-                found = neighbours_of_far(search, fit, left)
+                found = neighbours_of_far(search, fit, left, partial(self._is_ahead, begun))
             else:
                 found = neighbours(search, fit, left, rough)
         self.solved += len(search.tried)
@@ -261,6 +267,16 @@ class Contest:
             )
         self.solved += fit.problems_solved
         return [replace(begun, fit=_light(fit))]
+
+    def _is_ahead(self, begun: Fitted, one: Candidate, other: Candidate) -> bool:
+        """Whether a model of all rows scores better than another by more than a standard error."""
+        training: Any = begun.training
+        rows, blocks = begun.problem.rows, blocks_by_score(training, other.x, COMPARED_BLOCKS)
+        one_scores, other_scores = (
+            self.measure.of(training, rows, fit.x, training.table, *blocks) for fit in (one, other)
+        )
+        ahead = one_scores - other_scores
+        return bool(ahead.mean() > standard_error(ahead))
 
     def _score(self, fitted: Fitted) -> float:
         """Return the score of a model on all its own rows."""

@@ -1,4 +1,4 @@
-"""Two parts of the rows, by their content: the same whatever the order of the rows."""
+"""Parts of the rows, by their content: the same whatever the order of the rows."""
 
 from __future__ import annotations
 
@@ -49,3 +49,15 @@ def blocks_of(positive: Array, count: int) -> list[Array]:
     """Return the places of the rows in so many blocks, each with its share of both classes."""
     order = namespace(positive).argsort(positive, stable=True)
     return [order[i::count] for i in range(count)]
+
+
+def blocks_by_score(training: Training, x: np.ndarray, count: int) -> list[np.ndarray]:
+    """Return all rows in so many blocks, each with its share of both classes and of the scores of a model."""
+    table = training.table
+    order = np.argsort(linear_scores(table.X, *training.units.coefficients(x)), kind="stable")
+    return [np.sort(order[places]) for places in blocks_of(table.positive[order], count)]
+
+
+def standard_error(differences: np.ndarray) -> float:
+    """Return the standard error of the mean of what blocks of rows differ by."""
+    return float(differences.std(ddof=1) / np.sqrt(differences.size))
