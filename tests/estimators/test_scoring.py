@@ -12,8 +12,8 @@ from equipoise import ConstrainedClassifier, Status, demographic_parity, load_mo
 from equipoise.datasets import make_census
 from equipoise.estimators._inputs import read_table
 from equipoise.estimators._runner import Runner
-from equipoise.estimators._scoring import improving
-from equipoise.estimators._scoring.improving import COMPARED_BLOCKS, FIRST_OBJECTIVE, Contest
+from equipoise.estimators._scoring import contest
+from equipoise.estimators._scoring.contest import COMPARED_BLOCKS, FIRST_OBJECTIVE, Contest
 from equipoise.estimators._scoring.measure import Scoring
 from equipoise.estimators._scoring.parts import blocks_by_score, blocks_of, parts_by_content
 from equipoise.estimators._training import Training
@@ -78,7 +78,7 @@ def test_a_rival_whose_shifts_keep_no_bounds_goes_through_the_stages_of_a_first_
     rows, monkeypatch
 ):
     plain = fitted(rows, scoring=None)
-    monkeypatch.setattr(improving, "neighbours_of_far", lambda *arguments: [])
+    monkeypatch.setattr(contest, "neighbours_of_far", lambda *arguments: [])
     model = fitted(rows)
     assert model.report_.choice.chosen == RIVAL
     assert keeps(model)

@@ -51,11 +51,13 @@ def blocks_of(positive: Array, count: int) -> list[Array]:
     return [order[i::count] for i in range(count)]
 
 
-def blocks_by_score(training: Training, x: np.ndarray, count: int) -> list[np.ndarray]:
+def blocks_by_score(training: Training, x: np.ndarray, count: int) -> list[Array]:
     """Return all rows in so many blocks, each with its share of both classes and of the scores of a model."""
     table = training.table
-    order = np.argsort(linear_scores(table.X, *training.units.coefficients(x)), kind="stable")
-    return [np.sort(order[places]) for places in blocks_of(table.positive[order], count)]
+    scores = linear_scores(table.X, *training.units.coefficients(x))
+    xp = namespace(scores)
+    order = xp.argsort(scores, stable=True)
+    return [xp.sort(order[places]) for places in blocks_of(table.positive[order], count)]
 
 
 def standard_error(differences: np.ndarray) -> float:
