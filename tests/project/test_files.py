@@ -39,7 +39,9 @@ def pins(name):
 
 def test_the_pinned_versions_are_allowed_ones():
     known = pins("constraints.txt")
-    for name, allowed in requirements("test", "dev", "plot", "torch", "jax", "bench").items():
+    for name, allowed in requirements(
+        "test", "dev", "plot", "torch", "jax", "onnx", "bench"
+    ).items():
         assert name in known, f"constraints.txt does not pin {name}"
         assert known[name] in allowed, name
 
@@ -105,7 +107,7 @@ def test_the_version_is_the_same_everywhere():
 def test_every_extra_has_code_behind_it():
     extras = set(PROJECT["optional-dependencies"])
     source = "".join(path.read_text() for path in (ROOT / "src").rglob("*.py"))
-    imports = {"torch": "torch", "jax": "jax", "plot": "matplotlib"}
+    imports = {"torch": "torch", "jax": "jax", "onnx": "onnx", "plot": "matplotlib"}
     assert extras == {*imports, "bench", "test", "dev"}
     for package in imports.values():
         assert re.search(rf"^ *(import|from) {package}\b", source, re.MULTILINE), package

@@ -55,18 +55,10 @@ class StoredModel:
 
 def save_model(estimator: Any, path: Any) -> None:
     """Write a fitted estimator to a file, in one step: the whole file, or none."""
-    kind = type(estimator)
-    owner = kind.__name__
-    target = Path(_check.path(owner, "path", path))
-    require_file(owner, target)
-    check_is_fitted(estimator, "coef_")
-    if STORABLE.get(owner) is not kind:
-        raise ModelFileError(
-            f"{owner}: only the estimators of the library are stored, not classes made of them."
-        )
+    target, owner = target_of(estimator, path), type(estimator).__name__
     contents = StoredModel(
         owner,
-        _versions(),
+        versions(),
         _parameters(owner, estimator.get_params(deep=False)),
         _attributes(estimator._packed()),
     )
@@ -80,7 +72,22 @@ def save_model(estimator: Any, path: Any) -> None:
     write_whole(target, pieces)
 
 
-def _versions() -> dict[str, str]:
+def target_of(estimator: Any, path: Any) -> Path:
+    """Return where a model is to be written; raise unless it can be, and the model can be stored."""
+    kind = type(estimator)
+    owner = kind.__name__
+    target = Path(_check.path(owner, "path", path))
+    require_file(owner, target)
+    check_is_fitted(estimator, "coef_")
+    if STORABLE.get(owner) is not kind:
+        raise ModelFileError(
+            f"{owner}: only the estimators of the library are stored, not classes made of them."
+        )
+    return target
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of the library and of what it needs to fit."""
     import equipoise
 
     return {

@@ -25,6 +25,7 @@ from equipoise.estimators._counted import Candidate
 from equipoise.estimators._fit_parameters import FitParameters
 from equipoise.estimators._inputs import FLOATS, read_weight, split_sensitive, without
 from equipoise.estimators._model_file import save_model
+from equipoise.estimators._onnx import save_onnx
 from equipoise.estimators._runner import Runner, seed_of
 from equipoise.estimators._sklearn import naming
 from equipoise.estimators._tensors import tensor_labels, tensor_scores
@@ -114,8 +115,7 @@ class LinearPredictor(FitParameters):
         if is_tensor(X):
             return tensor_scores(self, X)
         X = without(X, getattr(self, "sensitive_names_", ()))
-        single = getattr(self, "dtype_", np.float32) == np.float32
-        dtype = FLOATS if single else np.float64  # no less precise than the fit
+        dtype = FLOATS if self._is_single else np.float64  # no less precise than the fit
         with naming(type(self).__name__, "X"):
             X = validate_data(self, X, accept_sparse="csr", dtype=dtype, reset=False)
         return linear_scores(self._features(X), self.coef_, self.intercept_)
@@ -134,6 +134,11 @@ class LinearPredictor(FitParameters):
         if is_tensor(scores):
             return tensor_labels(self.classes_, 1 * above)
         return self.classes_[above.astype(int)]
+
+    @property
+    def _is_single(self) -> bool:
+        """Whether the fit was in single precision."""
+        return bool(getattr(self, "dtype_", np.float32) == np.float32)
 
     @property
     def _positive_is_first(self) -> bool:
@@ -162,6 +167,19 @@ class LinearPredictor(FitParameters):
         path : path
         """
         save_model(self, path)
+
+    def to_onnx(self, path: Any) -> None:
+        """Write what predicts to an ONNX file, for programs that have no Python.
+
+        Its input is `X` (n, d), without sensitive columns: float32 where `dtype_` is, else float64. Its
+        outputs are `label`, `probabilities` and `scores`, those of `predict`, `predict_proba` and
+        `decision_function`. It needs ``pip install 'equipoise[onnx]'``; docs/model_file.md.
+
+        Parameters
+        ----------
+        path : path
+        """
+        save_onnx(self, path)
 
     def evaluate(
         self,

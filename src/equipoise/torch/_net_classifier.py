@@ -179,6 +179,12 @@ class ConstrainedNetClassifier(BoundParameters, LinearPredictor, ClassifierMixin
             small_cells=self.small_cells,
         )
 
+    @property
+    def to_onnx(self) -> Any:
+        """Not there: `torch.onnx` exports networks."""
+        reason = "`to_onnx` is for linear models; `torch.onnx` exports `module_`, which gets"
+        raise AttributeError(f"{type(self).__name__}: {reason} (X - center_) / scale_.")
+
     def _features(self, X: Any) -> np.ndarray:
         """Return what the last layer gets of checked rows."""
         return self._body.arrays(as_rows(X, self.center_, self.scale_, self._body.module))

@@ -227,6 +227,7 @@ EXAMPLES = {
     "ConstrainedClassifier.predict_proba": (FITTED.predict_proba, {"X": strict(X)}),
     "ConstrainedClassifier.decision_function": (FITTED.decision_function, {"X": strict(X)}),
     "ConstrainedClassifier.save": (FITTED.save, {"path": text("a.model")}),
+    "ConstrainedClassifier.to_onnx": (FITTED.to_onnx, {"path": text("a.onnx")}),
     "load_model": (load_model, {"path": strict(SAVED), "module": optional(strict(None))}),
     "ConstrainedClassifier.score": (
         FITTED.score,

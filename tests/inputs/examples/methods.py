@@ -43,6 +43,8 @@ for name, model in FITTED.items():
         ),
         f"{name}.save": (model.save, {"path": text("a.model")}),
     }
+    if not name.startswith("torch"):
+        EXAMPLES[f"{name}.to_onnx"] = (model.to_onnx, {"path": text("a.onnx")})
     groups = optional(strict(GROUPS)) if name.startswith("Neyman") else strict(GROUPS)
     EXAMPLES[f"{name}.evaluate"] = (
         model.evaluate,
