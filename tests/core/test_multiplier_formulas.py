@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from scipy.optimize import nnls
 
 from equipoise import FunctionProblem, Point, sets
 from equipoise.certificate import _multipliers as module
@@ -263,3 +264,15 @@ def test_a_function_that_is_curved_has_prices_of_its_slope():
     )
     fit = _Fit(problem, problem.at(np.array([30.0, 40.0])))
     assert fit.prices(np.zeros(0), np.array([1]))[0] == pytest.approx(3.0, rel=1e-6)
+
+
+def test_multipliers_are_not_shared_out_among_ever_more_constraints(monkeypatch):
+    """Each batch lowers the loss by a third, as what many share weighs less in a sum of squares."""
+    sizes = []
+    monkeypatch.setattr(module, "nnls", lambda A, b: sizes.append(b.size) or nnls(A, b))
+    rows = np.random.default_rng(0).normal(size=(2000, 5)) + [2.0, 0, 0, 0, 0]
+    problem = affine(np.vstack((-np.eye(1, 5), rows)), np.append(0.0, np.full(2000, -1e-3)))
+    lam, downhill, _ = fit_multipliers(problem, problem.at(np.zeros(5)), 1e-2)
+    assert 5 + module.SHARED_OUT <= max(sizes) <= 2 * (5 + module.SHARED_OUT)
+    assert np.abs(downhill).max() <= 1e-3
+    assert (lam >= 0).all()

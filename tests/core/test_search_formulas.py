@@ -283,3 +283,20 @@ def test_weights_of_planes_maximise_the_dual(seed):
     mean = bundle.weights @ heights + bundle.weights @ bundle.rows @ (y - bundle.center)
     mean += 0.5 * bundle.modulus * norm(y - bundle.center) ** 2
     assert mean == pytest.approx(model(y), abs=1e-5)
+
+
+@pytest.mark.parametrize(("dim", "planes"), [(5, 80), (20, 160), (50, 100)])
+def test_planes_from_all_sides_are_no_more_than_weights_can_be_chosen_for(dim, planes):
+    """With sixty constraints that are equally large at the centre."""
+    slopes = np.random.default_rng(0).normal(size=(60, dim))
+    problem = FunctionProblem(
+        lambda x: (0.0, 0 * x),
+        [lambda x, a=a: (1.0 + a @ x + x @ x, a + 2 * x) for a in slopes],
+        dim=dim,
+        facts=CONVEX,
+    )
+    bundle = _Bundle(problem, np.zeros(dim), 0.0)
+    known = bundle.weights.size
+    bundle.solve = lambda: bundle.center
+    bundle.surrounded()
+    assert bundle.weights.size - known == planes

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import nnls
 
 from equipoise import (
     ConstrainedClassifier,
@@ -11,9 +12,11 @@ from equipoise import (
     fit_until_audited,
     rate,
 )
+from equipoise.certificate import _multipliers
 from equipoise.constraints import bind
-from equipoise.estimators._counted import held
+from equipoise.estimators._counted import held, turning
 from equipoise.metrics import worst_groups
+from equipoise.solvers._newton import dual_multipliers
 from equipoise.terms import Scores
 from equipoise.terms._fixed_predictions import held_predictions
 
@@ -191,3 +194,43 @@ def test_audits_keep_other_constraints_and_refuse_those_on_groups(tiny):
     named = ConstrainedClassifier(demographic_parity(0.1))
     with pytest.raises(ValueError, match="no constraints on groups"):
         fit_until_audited(named, X, y, groups, rule=demographic_parity(0.3))
+
+
+def test_programs_of_a_fit_with_fifty_small_groups_stay_small(monkeypatch):
+    """Parity compares 2,450 pairs of groups, whose gradients lie in six dimensions."""
+    sizes = []
+
+    def noted(A, b):
+        sizes.append(b.size)
+        return nnls(A, b)
+
+    monkeypatch.setattr(dual_multipliers, "nnls", noted)
+    monkeypatch.setattr(_multipliers, "nnls", noted)
+    rng = np.random.default_rng(1)
+    groups = np.repeat(np.arange(50), 60)
+    X, w, offsets = rng.normal(size=(3000, 5)), rng.normal(size=5), 0.7 * rng.normal(size=50)
+    y = (rng.random(3000) < 1 / (1 + np.exp(-X @ w - offsets[groups]))).astype(int)
+    model = ConstrainedClassifier(demographic_parity(0.1)).fit(X, y, sensitive_features=groups)
+    positive = np.bincount(groups, model.predict(X)) / 60
+    assert np.ptp(positive) <= 0.1 + 1e-12
+    assert max(sizes) <= 400
+    assert len(sizes) <= 2000
+    assert model.n_iter_ <= 1000
+
+
+def test_columns_are_told_apart_by_numbers_before_they_are_sorted(monkeypatch):
+    rng = np.random.default_rng(0)
+    columns = rng.normal(size=(300, 7)).round(1)[:, rng.integers(0, 7, size=500)]
+    expected, places = np.unique(columns, axis=1, return_inverse=True)
+    sorted_whole, unique = [], np.unique
+
+    def noted(values, **options):
+        if "axis" in options:
+            sorted_whole.append(values.shape[1])
+        return unique(values, **options)
+
+    monkeypatch.setattr(np, "unique", noted)
+    cells, cell = turning._distinct(columns)
+    np.testing.assert_array_equal(cells, expected)
+    np.testing.assert_array_equal(cell, places.ravel())
+    assert sorted_whole == [7]

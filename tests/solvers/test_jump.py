@@ -78,7 +78,7 @@ def test_inexact_preconditioners_still_meet_the_linearised_constraints():
 def test_dual_of_dependent_constraints():
     """Two opposite constraints that exclude each other have no finite multipliers; the jump is refused."""
     S = np.array([[1.0, -1.0], [-1.0, 1.0]])
-    assert np.abs(dual_multipliers(S, np.array([1.0, 1.0]))).max() > 1e3
+    assert np.abs(dual_multipliers(S, np.eye(2), np.array([1.0, 1.0]))).max() > 1e3
     problem = QuadraticProblem(
         [np.eye(2), np.zeros((2, 2)), np.zeros((2, 2))],
         [[0.0, 0.0], [1.0, 0.0], [-1.0, 0.0]],

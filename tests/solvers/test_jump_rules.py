@@ -140,7 +140,7 @@ def test_products_are_told_of_jumps_that_fail_too(monkeypatch):
     row, q = [[0.0, 1.0, 0.0]], [1.0, 1.0, 0.1]
     assert way_from(quadratic(saddle, q, row, [0.5]), np.zeros(3), [0.0], known) is None
     assert known.heard[-1] >= first
-    monkeypatch.setattr(jump_module, "dual_multipliers", lambda S, q: np.array([np.inf]))
+    monkeypatch.setattr(jump_module, "dual_multipliers", lambda J, Z, q: np.array([np.inf]))
     assert (
         way_from(quadratic(np.diag([1.0, 2.0, 3.0]), q, row, [0.5]), np.zeros(3), [0.0], known)
         is None

@@ -5,9 +5,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.optimize import nnls
 
 from equipoise import FunctionProblem, Point, sets
 from equipoise.solvers._newton import chord as chord_module
+from equipoise.solvers._newton import dual_multipliers as dual_module
 from equipoise.solvers._newton.chord import Chord
 from equipoise.solvers._newton.conjugate_gradients import NO_CURVATURE, conjugate_gradients
 from equipoise.solvers._newton.dual_multipliers import dual_multipliers
@@ -311,12 +313,12 @@ def test_dual_multipliers_solve_their_complementarity_problem(seed):
     rng = np.random.default_rng(seed)
     R = rng.normal(size=(4, 4))
     S, q = R @ R.T, rng.normal(size=4)
-    mu = dual_multipliers(S, q)
+    mu = dual_multipliers(S, np.eye(len(S)), q)
     assert (mu >= 0).all()
     assert (S @ mu >= q - 1e-9).all()
     np.testing.assert_allclose(mu * (S @ mu - q), 0, atol=1e-9)
     turned = S + 1e-4 * (R - R.T)  # what conjugate gradients left undone
-    mu = dual_multipliers(turned, q)
+    mu = dual_multipliers(turned, np.eye(4), q)
     active = mu > 0
     np.testing.assert_allclose((turned @ mu)[active], q[active], atol=1e-9)
 
@@ -329,12 +331,12 @@ def test_dual_multipliers_of_constraints_that_depend_on_each_other(seed, size):
     R = rng.normal(size=(4, 2))
     S, known = size * R @ R.T, np.maximum(rng.normal(size=4), 0.0)
     q = S @ known - size * np.where(known > 0, 0.0, rng.uniform(0.1, 1.0, 4))
-    mu = dual_multipliers(S, q)
+    mu = dual_multipliers(S, np.eye(len(S)), q)
     assert (mu >= 0).all()
     assert mu.max() <= 1e3
     np.testing.assert_array_less(q - 1e-6 * size, S @ mu)
     np.testing.assert_allclose(mu * (S @ mu - q), 0, atol=1e-6 * size)
-    assert dual_multipliers(np.zeros((2, 2)), np.zeros(2)).tolist() == [0.0, 0.0]
+    assert dual_multipliers(np.zeros((2, 2)), np.eye(2), np.zeros(2)).tolist() == [0.0, 0.0]
 
 
 def test_a_known_matrix_is_used_in_the_place_of_products():
@@ -353,3 +355,33 @@ def test_a_matrix_is_positive_definite_only_beyond_rounding_errors(size):
     for least, convex in ((0.8e-12, False), (1.3e-12, True), (-0.5, False), (-9.0, False)):
         found = Preconditioner.exact(size * np.diag([2.0, least, 1.0]))
         assert found.convex is convex
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("exclude", [False, True])
+def test_dual_multipliers_of_many_constraints_look_at_few_at_once(seed, exclude, monkeypatch):
+    """Gaps between every two of fifty groups in six dimensions, as parity over many groups asks for them."""
+    sizes = []
+
+    def noted(A, b):
+        sizes.append(b.size)
+        return nnls(A, b)
+
+    monkeypatch.setattr(dual_module, "nnls", noted)
+    rng = np.random.default_rng(seed)
+    rates, B = rng.normal(size=(50, 6)), rng.normal(size=(6, 6))
+    i, j = np.nonzero(~np.eye(50, dtype=bool))
+    J, Z = rates[i] - rates[j], np.linalg.solve(B @ B.T + np.eye(6), (rates[i] - rates[j]).T)
+    inside = J @ rng.normal(size=6)
+    q = np.ones(i.size) if exclude else inside - 0.1  # met by one point; by none
+    mu = dual_multipliers(J, Z, q)
+    assert max(sizes) <= dual_module.MOST_AT_ONCE
+    assert len(sizes) <= 20
+    assert (mu >= 0).all()
+    left = J @ (Z @ mu) - q
+    if exclude:
+        assert mu.max() > 1e3
+        assert left.min() < -0.1
+    else:
+        assert left.min() >= -1e-8 * np.abs(q).max()
+        np.testing.assert_allclose(mu * left, 0, atol=1e-7)

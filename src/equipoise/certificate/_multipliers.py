@@ -25,6 +25,10 @@ ALL_AT_ONCE = 32
 # Of more constraints, gradients are formed in batches that grow from this size; chosen.
 BATCH = 16
 
+# No batch follows where there are as many gradients as variables, and so many more. At a KKT point as many
+# as variables suffice; more only share out the same multipliers. Chosen.
+SHARED_OUT = 200
+
 # A batch must lower the loss by this share for another one to be tried; chosen.
 LEAST_GAIN = 0.1
 
@@ -40,9 +44,9 @@ def fit_multipliers(
     Third comes how large the terms of this sum are.
 
     Where these are many, their gradients are formed in batches. It ends where no constraint is left
-    that helps, where the violation is larger than what further batches could lower, or where the last
-    batch has gained little: at a KKT point few multipliers suffice, and far from one no multipliers
-    change the verdict. Any multipliers give a valid certificate.
+    that helps, where the violation is larger than what further batches could lower, where the last batch
+    has gained little, or where there are far more gradients than variables: at a KKT point few multipliers
+    suffice, and far from one no multipliers change the verdict. Any multipliers give a valid certificate.
     """
     multipliers = np.zeros(problem.n_constraints)
     candidates = 1 + np.flatnonzero(point.constraints >= -active_within)
@@ -58,7 +62,7 @@ def fit_multipliers(
     lam = fit.solve()
     loss, gain, size = fit.loss(lam), 1.0, BATCH
     while (
-        chosen.size < candidates.size
+        chosen.size < min(candidates.size, fit.x.size + SHARED_OUT)
         and gain >= LEAST_GAIN
         and math.sqrt(lam.size) * loss > point.violation
     ):

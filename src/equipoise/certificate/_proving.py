@@ -46,6 +46,9 @@ ZERO, NEARLY_ZERO = 1e-13, 1e-9
 # unbounded; chosen.
 MAX_DIM_AROUND = 50
 
+# About so many planes are added then at the most. Chosen: the time of SLSQP grows with the cube of them.
+MOST_PLANES_AROUND = 160
+
 
 def provable(problem: Problem) -> bool:
     """Whether the facts say how far a constraint can be below its tangent planes."""
@@ -101,10 +104,10 @@ class _Bundle:
         steepest = max(norm(row) for row in self.rows)
         self.modulus = steepest / length or self.unit / length**2
 
-    def add(self, point: Point) -> float:
-        """Add the planes of the largest constraints at a point; return ``g`` there."""
+    def add(self, point: Point, most: int = 0) -> float:
+        """Add the planes of the largest constraints at a point, at `most` so many; return ``g`` there."""
         y, values = to_numpy(point.x), point.values
-        order = 1 + np.argsort(-values[1:], kind="stable")[:MOST_PLANES_ADDED]
+        order = 1 + np.argsort(-values[1:], kind="stable")[: most or MOST_PLANES_ADDED]
         chosen = order[values[order] >= NEARLY_LARGEST * abs(values[order[0]])]
         chosen = order[:1] if chosen.size == 0 else chosen
         rows = to_numpy(point.gradients(chosen))
@@ -207,11 +210,12 @@ class _Bundle:
         if math.isfinite(self.domain.diameter) or d > MAX_DIM_AROUND:
             return None
         step, known = 1e-3 * max(1.0, norm(self.center)), self.weights.size  # 1e-3: chosen
+        most = min(MOST_PLANES_ADDED, MOST_PLANES_AROUND // (2 * d))
         for shift in step * np.vstack((np.eye(d), -np.eye(d))):
             point = self.problem.at(self.domain.project(self.center + shift))
             if not all_finite(point.values):
                 return None
-            self.add(point)
+            self.add(point, most)
         y = self.solve()
         self.weights *= 0.5
         self.weights[known:] += 0.5 / (self.weights.size - known)

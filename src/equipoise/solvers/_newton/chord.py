@@ -49,12 +49,13 @@ class Chord:
            most 0, and 0 where ``mu_i > 0``
         2. x <- P_X(x + d - Z (mu - lam)), lam <- mu; undone if the residual is not halved
         """
-        S = self.J @ self.Z
         while pair.residual > enough:
             d, mu = self._downhill(problem, pair), pair.lam.copy()  # 1
             if self.rows.size:
                 f, old = problem.at(pair.x).constraints[self.rows], pair.lam[self.rows]
-                mu[self.rows] = new = dual_multipliers(S, f + self.J @ d + S @ old)
+                mu[self.rows] = new = dual_multipliers(
+                    self.J, self.Z, f + self.J @ (d + self.Z @ old)
+                )
                 d = d - self.Z @ (new - old)
             ahead = try_at(problem, problem.domain.project(pair.x + d))  # 2
             if ahead is None:

@@ -192,7 +192,7 @@ def direction(
     mu, slope = np.zeros(at.lam.size), at.gradient
     if rows.size:
         f, old = problem.at(at.x).constraints[rows], at.lam[rows]
-        mu[rows] = new = dual_multipliers(J @ Z, f + J @ (d + Z @ old))
+        mu[rows] = new = dual_multipliers(J, Z, f + J @ (d + Z @ old))
         if not np.isfinite(new).all():
             return None
         d = d - Z @ (new - old)
