@@ -44,9 +44,9 @@ EXAMPLES = {
         surrogate,
         {
             "kind": strict("inter"),
-            "bound": told_as(also(strict(0.2), "half", "huge"), "kappa"),
-            "c1": told_as(moderate(0.5), "kappa"),
-            "c2": told_as(moderate(1.0), "kappa"),
+            "bound": also(strict(0.2), "half", "huge"),
+            "c1": told_as(moderate(0.5), "bound"),
+            "c2": told_as(moderate(1.0), "bound"),
             "radius": moderate(2.0),
             "solver": strict("proxy_lagrangian"),
             "batch": optional(count(20)),
