@@ -7,7 +7,7 @@ from scipy import sparse
 import equipoise as eq
 from equipoise.constraints import bind_table
 from equipoise.datasets import make_census
-from equipoise.estimators._fit import fit_two_classes
+from equipoise.estimators._fit import fit_two_classes, walk_of
 from equipoise.models import LinearUnits
 from equipoise.problems import LearningProblem, check_problem
 from equipoise.rows import Blocks, MemoryTable, RateEntry, Subgroup, column_scales
@@ -256,3 +256,12 @@ def test_functions_of_the_scores_agree(rng):
         ours, theirs = (bind_table(rule(), table).terms for table in (blocks, whole))
         np.testing.assert_allclose(ours.at(scores).values, theirs.at(scores).values, rtol=1e-12)
         np.testing.assert_allclose(ours.thresholded(scores), theirs.thresholded(scores), rtol=1e-12)
+
+
+@pytest.mark.parametrize("options", [{"confidence": 0.9}, {"margin": "auto"}])
+def test_fits_that_leave_rows_out_refuse_blocks_by_name(options):
+    model = eq.ConstrainedClassifier(eq.demographic_parity(0.05), **options)
+    with pytest.raises(
+        ValueError, match=f"`{next(iter(options))}` is for rows that can be divided"
+    ):
+        walk_of(model, model._task(), tables()[1])

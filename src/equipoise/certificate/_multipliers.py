@@ -26,8 +26,8 @@ ALL_AT_ONCE = 32
 BATCH = 16
 
 # No batch follows where there are as many gradients as variables, and so many more. At a KKT point as many
-# as variables suffice; more only share out the same multipliers. Chosen: 500 of them
-# are solved for in .04 s, 1,800 in 2 s.
+# as variables suffice; more only share out the same multipliers. Chosen: 500 are solved for in .04 s,
+# 1,800 in 2 s.
 SHARED_OUT = 500
 
 # A batch must lower the loss by this share for another one to be tried; chosen.

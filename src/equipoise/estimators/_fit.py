@@ -20,20 +20,20 @@ from equipoise.estimators._infeasible import (
     warn_of_constant,
 )
 from equipoise.estimators._promise.margin import CrossValidated
-from equipoise.estimators._promise.parts import HoldingOut, Parts, holds_out
+from equipoise.estimators._promise.parts import HoldingOut, Parts, Rows, holds_out
 from equipoise.estimators._promise.stricter import StricterFit
 from equipoise.estimators._promise.walk import Walk, unpromised
 from equipoise.estimators._report import Report
 from equipoise.estimators._reporting import make_report
+from equipoise.estimators._rule_checks import require_parts
 from equipoise.estimators._runner import seed_of
 from equipoise.estimators._scoring.improving import Fitted, improved
 from equipoise.estimators._scoring.measure import Scoring
 from equipoise.estimators._task import Task
-from equipoise.estimators._tensors import require_parts
 from equipoise.estimators._threads import suitable_threads
 from equipoise.estimators._training import BoundTraining, Previous, Training
 from equipoise.problems import LearningProblem
-from equipoise.rows import MemoryTable, Table
+from equipoise.rows import Table
 from equipoise.run import Budget
 
 
@@ -110,7 +110,7 @@ def fit_two_classes(
     return problem, fit
 
 
-def walk_of(estimator: Any, task: Task, table: MemoryTable, groups: Any = None) -> Any:
+def walk_of(estimator: Any, task: Task, table: Rows, groups: Any = None) -> Any:
     """Return how bounds are tightened for new rows, with a promise or without; None where they are not."""
     margin = getattr(estimator, "margin", None)
     if margin is not None or estimator.confidence is not None:

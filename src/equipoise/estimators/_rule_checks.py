@@ -1,4 +1,4 @@
-"""What a fit cannot work with: many classes, rules not finite where it starts, or without a threshold."""
+"""What a fit cannot work with: many classes, rules without a threshold or not finite, rows in blocks."""
 
 from __future__ import annotations
 
@@ -61,3 +61,10 @@ def _culprit(problem: LearningProblem, binding: Binding, x: np.ndarray) -> tuple
         if not np.isfinite(point.gradient(1 + i)).all():
             return name, "has a slope that is not finite"
     return None
+
+
+def require_parts(owner: str, table: Table, parameter: str) -> None:
+    """Raise where the rows cannot be divided, and `parameter` holds some out."""
+    if not table.divisible:
+        reason = f"`{parameter}` is for rows that can be divided, not for blocks: leave it out."
+        raise _check.InputError(owner, reason, parameter)

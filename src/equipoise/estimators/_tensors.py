@@ -10,7 +10,7 @@ from equipoise import _check
 from equipoise._array import Array, namespace, to_numpy
 from equipoise._positive import with_positive_last
 from equipoise.models import linear_scores
-from equipoise.rows import DeviceTable, Table
+from equipoise.rows import DeviceTable
 
 # Columns whose values are larger than this many times their range need double precision: single
 # precision would leave five digits or less of what differs between rows. Chosen.
@@ -85,13 +85,6 @@ def is_far(low: Any, high: Any) -> bool:
     xp = namespace(low)
     size = xp.maximum(xp.abs(low), xp.abs(high))
     return bool(((high > low) & (size > MAX_SIZE_IN_RANGES * (high - low))).any())
-
-
-def require_parts(owner: str, table: Table, parameter: str) -> None:
-    """Raise where the rows cannot be divided, and `parameter` holds some out."""
-    if not table.divisible:
-        reason = f"`{parameter}` is for rows that can be divided, not for blocks: leave it out."
-        raise _check.InputError(owner, reason, parameter)
 
 
 def _positive_last(owner: str, estimator: Any, classes: np.ndarray) -> tuple[np.ndarray, bool]:

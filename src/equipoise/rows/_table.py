@@ -5,11 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from equipoise._array import Array
 from equipoise.models import LinearUnits
 from equipoise.rows._entries import RateEntry, SumSpec, Tally
 from equipoise.rows._groups import Groups
@@ -83,10 +82,6 @@ class Table(ABC):
         Fits use it: then the order in which rows are given changes nothing. Where that takes long beside
         the fit, or is not needed (many rows in few groups), the table itself.
         """
-
-    def part(self, rows: Array) -> Self:
-        """Return some of the rows, with the same classes; a table that is not `divisible` has no parts."""
-        raise NotImplementedError
 
     @abstractmethod
     def total(self, over: str = "sample") -> float:

@@ -99,7 +99,7 @@ class Contest:
                 self.best, self.chosen, self.best_score = rival, name, math.nan
                 return
             budget.enter("using up the bounds")
-            others = self._led_on(rival)  # 2
+            others = self._shifted_from_afar(rival)  # 2
             if not any(other.fit.certified for other in others) and budget.wish is None:
                 others = self._settled(rival)
             for other in others:
@@ -203,7 +203,7 @@ class Contest:
             found = neighbours(search, begun.fit, left, rough)
         return self._found(begun, search, found)
 
-    def _led_on(self, begun: Fitted) -> list[Fitted]:
+    def _shifted_from_afar(self, begun: Fitted) -> list[Fitted]:
         """Return such fits from a model that is far from them."""
         search = self._search(begun)
         left, is_ahead = largest_steps(begun.problem), partial(self._is_ahead, begun)
